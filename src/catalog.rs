@@ -1,0 +1,1 @@
+//! Presets: models, GPUs and machines, embedded and from the user's folder.

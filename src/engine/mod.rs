@@ -1,0 +1,116 @@
+//! Who runs a model: each engine describes its settings, projects its memory and builds its launch.
+
+pub mod launch;
+mod memo;
+pub mod setting;
+
+pub mod llamacpp;
+
+pub use memo::Memo;
+
+use crate::hardware::Machine;
+use crate::model::Model;
+use crate::plan::Settings;
+use crate::projection::{Note, Projection};
+use crate::units::Bytes;
+
+use launch::{Launch, LaunchInputs};
+use setting::Setting;
+
+/// Every engine, in the order offered.
+pub const ENGINES: &[&dyn Engine] = &[&llamacpp::LlamaCpp];
+
+/// The engine with this identity, in any case of letters.
+pub fn find(id: &str) -> Option<&'static dyn Engine> {
+    ENGINES
+        .iter()
+        .copied()
+        .find(|engine| engine.id().eq_ignore_ascii_case(id))
+}
+
+/// An inference or training engine, as it behaves in the versions it knows.
+pub trait Engine: Sync {
+    /// Its own spelling, as in plan files ("llama.cpp").
+    fn id(&self) -> &'static str;
+
+    /// Every setting that matters for memory or launch, in the order of the window.
+    fn settings(&self) -> &'static [Setting];
+
+    /// The newest version whose rules are known, as the user would write it.
+    fn newest_version(&self) -> &'static str;
+
+    /// What can be swept: the settings for curves and tables, most useful first.
+    fn axes(&self) -> &'static [Axis];
+
+    /// What the engine would allocate. Total: odd input gives notes, and `refused` where the engine would not start.
+    fn project(&self, inputs: &Inputs<'_>) -> Outcome;
+
+    /// The settings with which a new plan of this model on this machine starts (useful, not the engine's defaults).
+    fn starting_settings(&self, inputs: &Inputs<'_>) -> Settings;
+
+    /// The steps that start the engine as planned.
+    fn launch(&self, inputs: &LaunchInputs<'_>) -> Launch;
+}
+
+/// What an engine needs to know.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// What is loaded.
+    pub model: &'a Model,
+    /// What it is loaded on.
+    pub machine: &'a Machine,
+    /// Values by the engine's canonical names, checked in kind by [`setting::check`]; absent = default.
+    pub settings: &'a Settings,
+    /// Memory to keep free on each GPU; automatic choices respect it.
+    pub margin: Bytes,
+    /// Results kept between calls; never changes what is returned.
+    pub memo: &'a Memo,
+}
+
+/// What an engine says of a plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// What is allocated. Empty moments where the engine refuses before it allocates.
+    pub projection: Projection,
+    /// Every setting with its effective value, automatic choices filled in.
+    pub resolved: Settings,
+    /// Errors, warnings, hints.
+    pub notes: Vec<Note>,
+    /// The engine would not start; an error note says why.
+    pub refused: bool,
+    /// Figures beside the projection.
+    pub derived: Derived,
+}
+
+/// Figures beside the projection, in the meaning of the report's `derived` object.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Derived {
+    /// Parameters of the model that is loaded.
+    pub params_total: u64,
+    /// Parameters that take part in one token.
+    pub params_active: u64,
+    /// Tensor bytes of the model file or checkpoint.
+    pub file_bytes: Bytes,
+    /// Loaded bytes over all devices, duplicates counted.
+    pub weights_bytes: Bytes,
+    /// 8 × `file_bytes` / `params_total`.
+    pub bits_per_weight: f64,
+    /// Growth over all devices per token of context, at the planned context.
+    pub kv_bytes_per_token: f64,
+    /// Longest context that fits, in the meaning of the engine's own context flag; `None` where none does.
+    pub max_context_tokens: Option<u64>,
+    /// Most users (slots, sequences) or the largest micro-batch that fits; `None` where none does.
+    pub max_batch: Option<u64>,
+    /// Further figures under the engine's own names.
+    #[serde(flatten)]
+    pub further: indexmap::IndexMap<&'static str, f64>,
+}
+
+/// One setting that can be swept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Name of the setting.
+    pub setting: &'static str,
+    /// Values are spread by ratio (context) rather than evenly (layers).
+    pub logarithmic: bool,
+}

@@ -1,0 +1,271 @@
+//! One description per setting: the window's controls, the plan file's checks, the command line and the launch derive
+//! from it.
+
+use crate::hardware::Machine;
+use crate::model::Model;
+use crate::plan::{Settings, Value};
+
+/// One knob of an engine.
+pub struct Setting {
+    /// The engine's long flag name in snake_case, positive form.
+    pub name: &'static str,
+    /// Older and shorter spellings.
+    pub aliases: &'static [&'static str],
+    /// What the window calls it, in two or three words.
+    pub label: &'static str,
+    /// Where the window shows it.
+    pub group: Group,
+    /// What values it takes.
+    pub kind: Kind,
+    /// The engine's own default, as the value a user would write.
+    pub default: fn(&Scope<'_>) -> Value,
+    /// One sentence: what it does and what it costs. Says so where the engine has no such flag.
+    pub help: &'static str,
+    /// First engine version that has it.
+    pub since: Option<&'static str>,
+    /// Last engine version that has it.
+    pub until: Option<&'static str>,
+}
+
+/// What bounds and defaults may depend on.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The other settings, canonical names.
+    pub settings: &'a Settings,
+}
+
+/// Where the window shows a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// Weights and cache formats.
+    Quantization,
+    /// What lives where.
+    Offload,
+    /// Context, batch, concurrency.
+    Load,
+    /// Everything else.
+    Advanced,
+}
+
+/// What values a setting takes.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// On or off.
+    Toggle,
+    /// A whole number, or one of `words`.
+    Integer {
+        /// Least and most that the engine accepts and that make sense here.
+        bounds: fn(&Scope<'_>) -> (i64, i64),
+        /// How a slider walks.
+        step: Step,
+        /// Words accepted in place of a number ("all", "auto").
+        words: &'static [&'static str],
+        /// What is counted ("tokens", "layers", "MiB"); empty where the label says it.
+        unit: &'static str,
+    },
+    /// One of a list of words, in any case of letters.
+    Choice {
+        /// The words in the order offered.
+        options: fn(&Scope<'_>) -> Vec<Choice>,
+    },
+    /// One non-negative number per GPU; empty = the engine's own split.
+    Proportions,
+    /// A list of texts, one per line; `example` shows the form.
+    Lines {
+        /// One line as a user would write it.
+        example: &'static str,
+    },
+    /// A text.
+    Text {
+        /// One as a user would write it.
+        example: &'static str,
+    },
+}
+
+/// How a slider walks through whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// In equal steps.
+    By(i64),
+    /// By ratio, snapping to multiples.
+    Logarithmic {
+        /// Values are multiples of this.
+        multiple: i64,
+    },
+}
+
+/// One word of a choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// As written in a plan.
+    pub word: &'static str,
+    /// A few words beside it ("4.9 bits per weight"); may be empty.
+    pub hint: String,
+}
+
+/// Why a setting cannot be taken as written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// No such setting.
+    #[error("unknown setting `{name}` for {engine}{}", suggestion(.nearest.as_deref()))]
+    Unknown {
+        /// As written.
+        name: String,
+        /// The engine's identity.
+        engine: &'static str,
+        /// The nearest valid name.
+        nearest: Option<String>,
+    },
+    /// The same setting twice, under two spellings.
+    #[error("setting `{name}` is given twice, as `{first}` and as `{second}`")]
+    Twice {
+        /// Canonical name.
+        name: &'static str,
+        /// One spelling.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// The value is of the wrong kind.
+    #[error("setting `{name}` takes {expected}, not {found}")]
+    Kind {
+        /// Canonical name.
+        name: &'static str,
+        /// What it takes, in words.
+        expected: String,
+        /// What was written.
+        found: String,
+    },
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest
+        .map(|name| format!("; did you mean `{name}`?"))
+        .unwrap_or_default()
+}
+
+/// The setting with this name or alias.
+pub fn find(engine: &dyn super::Engine, name: &str) -> Option<&'static Setting> {
+    engine
+        .settings()
+        .iter()
+        .find(|setting| setting.name == name || setting.aliases.contains(&name))
+}
+
+/// Settings under their canonical names, each value of the right kind; order kept. Bounds are the engine's business:
+/// it clamps or notes as it would in reality.
+///
+/// # Errors
+/// The first setting that does not exist, is given twice, or is of the wrong kind.
+pub fn canonical(engine: &dyn super::Engine, written: &Settings) -> Result<Settings, Error> {
+    let mut settings = Settings::with_capacity(written.len());
+    let mut spelling: Vec<(&'static str, &str)> = Vec::with_capacity(written.len());
+    for (name, value) in written {
+        let Some(setting) = find(engine, name) else {
+            return Err(Error::Unknown {
+                name: name.clone(),
+                engine: engine.id(),
+                nearest: nearest(engine, name),
+            });
+        };
+        if let Some((_, first)) = spelling
+            .iter()
+            .find(|(canonical, _)| *canonical == setting.name)
+        {
+            return Err(Error::Twice {
+                name: setting.name,
+                first: (*first).to_owned(),
+                second: name.clone(),
+            });
+        }
+        spelling.push((setting.name, name));
+        settings.insert(setting.name.to_owned(), setting.accept(value)?);
+    }
+    Ok(settings)
+}
+
+/// The closest name or alias, where one is close enough to be a slip.
+fn nearest(engine: &dyn super::Engine, name: &str) -> Option<String> {
+    engine
+        .settings()
+        .iter()
+        .flat_map(|setting| {
+            std::iter::once(&setting.name)
+                .chain(setting.aliases)
+                .map(|alias| (setting.name, *alias))
+        })
+        .map(|(canonical, alias)| (strsim::jaro_winkler(name, alias), canonical))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, canonical)| canonical.to_owned())
+}
+
+impl Setting {
+    /// The value as this setting holds it (words lower-cased, a single text as a list of one), or why not.
+    ///
+    /// # Errors
+    /// A value of another kind.
+    pub fn accept(&self, value: &Value) -> Result<Value, Error> {
+        let accepted = match (&self.kind, value) {
+            (Kind::Toggle, Value::Bool(_)) | (Kind::Integer { .. }, Value::Integer(_)) => {
+                Some(value.clone())
+            }
+            (Kind::Integer { words, .. }, Value::Text(word)) => {
+                let word = word.to_ascii_lowercase();
+                words
+                    .contains(&word.as_str())
+                    .then(|| Value::Text(word.clone()))
+                    .or_else(|| word.parse().ok().map(Value::Integer))
+            }
+            (Kind::Choice { .. } | Kind::Text { .. }, Value::Text(_)) => Some(value.clone()),
+            (Kind::Proportions, Value::List(items)) => {
+                let valid = |item: &Value| match item {
+                    Value::Integer(number) => *number >= 0,
+                    Value::Number(number) => number.is_finite() && *number >= 0.0,
+                    _ => false,
+                };
+                items.iter().all(valid).then(|| value.clone())
+            }
+            (Kind::Lines { .. }, Value::Text(_)) => Some(Value::List(vec![value.clone()])),
+            (Kind::Lines { .. }, Value::List(items)) => items
+                .iter()
+                .all(|item| matches!(item, Value::Text(_)))
+                .then(|| value.clone()),
+            _ => None,
+        };
+        accepted.ok_or_else(|| Error::Kind {
+            name: self.name,
+            expected: self.expectation(),
+            found: describe(value),
+        })
+    }
+
+    /// What values it takes, in words.
+    pub fn expectation(&self) -> String {
+        match self.kind {
+            Kind::Toggle => "true or false".to_owned(),
+            Kind::Integer { words: [], .. } => "a whole number".to_owned(),
+            Kind::Integer { words, .. } => {
+                format!("a whole number or one of \"{}\"", words.join("\", \""))
+            }
+            Kind::Choice { .. } => "a word".to_owned(),
+            Kind::Proportions => "a list of non-negative numbers, one per GPU".to_owned(),
+            Kind::Lines { example } => format!("a list of texts such as {example:?}"),
+            Kind::Text { example } => format!("a text such as {example:?}"),
+        }
+    }
+}
+
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Bool(value) => value.to_string(),
+        Value::Integer(value) => value.to_string(),
+        Value::Number(value) => value.to_string(),
+        Value::Text(text) => format!("{text:?}"),
+        Value::List(_) => "this list".to_owned(),
+    }
+}

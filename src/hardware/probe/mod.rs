@@ -1,0 +1,1 @@
+//! Ways of finding out what a machine has, one file each.

@@ -1,0 +1,1 @@
+//! Tensor and cache formats: block sizes and the bytes of a shape.

@@ -1,0 +1,265 @@
+//! Projection, verdict, notes and limits: what the window shows and `--json` prints.
+
+mod json;
+
+use crate::engine::{Derived, Engine, Inputs, Memo, Outcome, setting};
+use crate::hardware::Machine;
+use crate::model::Model;
+use crate::plan::{FitOptions, Settings};
+use crate::projection::{DeviceTerms, Note, Severity};
+use crate::units::Bytes;
+
+/// Memory kept free on each GPU where the plan does not say.
+///
+/// llama.cpp's own fit leaves as much (`common/common.h`, `fit_params_target`), for the context, libraries and pools
+/// that its buffers do not count.
+pub const DEFAULT_MARGIN: Bytes = Bytes::from_mib(1024);
+
+/// Everything that is shown about a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Identity of the engine.
+    pub engine: &'static str,
+    /// Version whose rules were used.
+    pub engine_version: String,
+    /// Name of the model.
+    pub model: String,
+    /// Does it fit?
+    pub verdict: Verdict,
+    /// Devices at the moment that decides: GPUs in plan order, the host last.
+    pub devices: Vec<DeviceReport>,
+    /// Name of the moment that decides.
+    pub peak: &'static str,
+    /// Every moment, the deciding one among them.
+    pub moments: Vec<MomentReport>,
+    /// Errors first, then warnings, then hints.
+    pub notes: Vec<Note>,
+    /// Every setting with its effective value, automatic choices filled in.
+    pub settings: Settings,
+    /// Figures beside the projection.
+    pub derived: Derived,
+}
+
+/// Does a plan fit?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// On every device, with the margin free.
+    Fits,
+    /// On every device, but with less than the margin free on one.
+    Tight,
+    /// Not on every device.
+    Exceeds,
+    /// The engine would not start; an error note says why.
+    Refused,
+}
+
+/// One device with what is allocated on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceReport {
+    /// "gpu0", "node1/gpu0", "host", "unified".
+    pub id: String,
+    /// What kind of memory it is.
+    pub kind: DeviceKind,
+    /// Product name.
+    pub name: String,
+    /// What the engine can use, others' use included.
+    pub capacity: Bytes,
+    /// What the driver calls total.
+    pub driver_total: Bytes,
+    /// In use by others.
+    pub in_use: Bytes,
+    /// Terms of this plan.
+    pub terms: DeviceTerms,
+}
+
+/// What kind of memory a device has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceKind {
+    /// Memory of its own.
+    Gpu,
+    /// One pool with the processor.
+    Unified,
+    /// Main memory.
+    Host,
+}
+
+impl DeviceReport {
+    /// Sum of this plan's terms.
+    pub fn total(&self) -> Bytes {
+        self.terms.total()
+    }
+
+    /// Capacity less others' use less this plan; negative when over.
+    pub fn free(&self) -> i64 {
+        self.capacity.signed_sub(self.in_use + self.total())
+    }
+}
+
+/// One moment with its devices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MomentReport {
+    /// "load", "run", or an event of a training step.
+    pub name: &'static str,
+    /// In the order of [`Report::devices`].
+    pub devices: Vec<DeviceReport>,
+}
+
+/// What a report is made from.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Who runs it.
+    pub engine: &'static dyn Engine,
+    /// What is loaded.
+    pub model: &'a Model,
+    /// On what.
+    pub machine: &'a Machine,
+    /// As written, any spelling the engine accepts.
+    pub settings: &'a Settings,
+    /// The `[fit]` table.
+    pub fit: &'a FitOptions,
+}
+
+/// Projects a request and judges it.
+///
+/// # Errors
+/// A setting that does not exist or has a value of the wrong kind.
+pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Error> {
+    let settings = setting::canonical(request.engine, request.settings)?;
+    let margin = margin(request.fit);
+    let inputs = Inputs {
+        model: request.model,
+        machine: request.machine,
+        settings: &settings,
+        margin,
+        memo,
+    };
+    let outcome = request.engine.project(&inputs);
+    Ok(judge(request, outcome, margin))
+}
+
+/// The margin a plan asks for.
+pub fn margin(fit: &FitOptions) -> Bytes {
+    fit.margin_mib.map_or(DEFAULT_MARGIN, Bytes::from_mib)
+}
+
+fn judge(request: &Request<'_>, outcome: Outcome, margin: Bytes) -> Report {
+    let Outcome {
+        projection,
+        resolved,
+        mut notes,
+        refused,
+        derived,
+    } = outcome;
+    let moments: Vec<MomentReport> = projection
+        .moments
+        .iter()
+        .map(|moment| MomentReport {
+            name: moment.name,
+            devices: devices(request.machine, &moment.devices),
+        })
+        .collect();
+    let peak = moments.get(projection.peak);
+    let devices = peak.map_or_else(
+        || devices(request.machine, &[]),
+        |moment| moment.devices.clone(),
+    );
+    let peak = peak.map_or("run", |moment| moment.name);
+    let verdict = if refused || notes.iter().any(|note| note.severity == Severity::Error) {
+        Verdict::Refused
+    } else {
+        // Every moment must fit, not only the one with the largest sum.
+        moments
+            .iter()
+            .flat_map(|moment| &moment.devices)
+            .map(|device| device_verdict(device, margin))
+            .fold(Verdict::Fits, |worst, verdict| match (worst, verdict) {
+                (Verdict::Exceeds, _) | (_, Verdict::Exceeds) => Verdict::Exceeds,
+                (Verdict::Tight, _) | (_, Verdict::Tight) => Verdict::Tight,
+                _ => Verdict::Fits,
+            })
+    };
+    notes.sort_by_key(|note| note.severity);
+    let engine_version = match resolved.get("engine_version") {
+        Some(crate::plan::Value::Text(version)) => version.clone(),
+        _ => request.engine.newest_version().to_owned(),
+    };
+    Report {
+        engine: request.engine.id(),
+        engine_version,
+        model: request.model.name.clone(),
+        verdict,
+        devices,
+        peak,
+        moments,
+        notes,
+        settings: resolved,
+        derived,
+    }
+}
+
+fn device_verdict(device: &DeviceReport, margin: Bytes) -> Verdict {
+    // The margin stands for what a GPU's buffers do not count; main memory has no such hidden user.
+    let margin = if device.kind == DeviceKind::Host {
+        Bytes::ZERO
+    } else {
+        margin
+    };
+    // An unused card cannot be too full, whatever others do with it.
+    if device.total() == Bytes::ZERO {
+        Verdict::Fits
+    } else if device.free() < 0 {
+        Verdict::Exceeds
+    } else if Bytes::new(device.free().unsigned_abs()) < margin {
+        Verdict::Tight
+    } else {
+        Verdict::Fits
+    }
+}
+
+/// The devices of a machine in report order, with the terms given (missing ones are empty).
+fn devices(machine: &Machine, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
+    let mut terms = terms.iter().cloned();
+    let mut reports = Vec::with_capacity(machine.gpus.len() + 1);
+    for node in 0..machine.nodes.max(1) {
+        for (index, gpu) in machine.gpus.iter().enumerate() {
+            let id = if node == 0 {
+                format!("gpu{index}")
+            } else {
+                format!("node{node}/gpu{index}")
+            };
+            reports.push(DeviceReport {
+                id: if gpu.unified && machine.gpus.len() == 1 && node == 0 {
+                    "unified".to_owned()
+                } else {
+                    id
+                },
+                kind: if gpu.unified {
+                    DeviceKind::Unified
+                } else {
+                    DeviceKind::Gpu
+                },
+                name: gpu.name.clone(),
+                capacity: gpu.memory.usable,
+                driver_total: gpu.memory.total,
+                in_use: gpu.memory.in_use,
+                terms: terms.next().unwrap_or_default(),
+            });
+        }
+    }
+    reports.push(DeviceReport {
+        id: "host".to_owned(),
+        kind: DeviceKind::Host,
+        name: machine
+            .host
+            .cpu_name
+            .clone()
+            .unwrap_or_else(|| "RAM".to_owned()),
+        capacity: machine.host.ram,
+        driver_total: machine.host.ram,
+        in_use: machine.host.in_use,
+        terms: terms.next().unwrap_or_default(),
+    });
+    reports
+}

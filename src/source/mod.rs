@@ -1,0 +1,1 @@
+//! Where models come from: bounded readers over bytes.

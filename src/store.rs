@@ -1,0 +1,1 @@
+//! Files of the user: atomic writes and the folders they live in.
