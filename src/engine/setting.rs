@@ -222,6 +222,10 @@ impl Setting {
                     .or_else(|| word.parse().ok().map(Value::Integer))
             }
             (Kind::Choice { .. } | Kind::Text { .. }, Value::Text(_)) => Some(value.clone()),
+            // `flash_attn = true` and `mmap = false` were switches in older versions.
+            (Kind::Choice { .. }, Value::Bool(on)) => {
+                Some(Value::Text(if *on { "on" } else { "off" }.to_owned()))
+            }
             (Kind::Proportions, Value::List(items)) => {
                 let valid = |item: &Value| match item {
                     Value::Integer(number) => *number >= 0,

@@ -1,5 +1,8 @@
 //! llama.cpp: `llama-server` as built from the versions in `version`.
 
+mod settings;
+mod version;
+
 use super::launch::{Launch, LaunchInputs};
 use super::setting::Setting;
 use super::{Axis, Engine, Inputs, Outcome};
@@ -14,18 +17,32 @@ impl Engine for LlamaCpp {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        &[]
+        settings::SETTINGS
     }
 
     fn newest_version(&self) -> &'static str {
-        "0.6.0"
+        version::NEWEST
     }
 
     fn axes(&self) -> &'static [Axis] {
-        &[Axis {
-            setting: "ctx_size",
-            logarithmic: true,
-        }]
+        &[
+            Axis {
+                setting: "ctx_size",
+                logarithmic: true,
+            },
+            Axis {
+                setting: "n_gpu_layers",
+                logarithmic: false,
+            },
+            Axis {
+                setting: "ubatch_size",
+                logarithmic: true,
+            },
+            Axis {
+                setting: "parallel",
+                logarithmic: false,
+            },
+        ]
     }
 
     fn project(&self, _inputs: &Inputs<'_>) -> Outcome {

@@ -1,0 +1,77 @@
+//! Least and most of the whole numbers, where they depend on model and machine.
+
+use super::super::super::setting::Scope;
+use crate::plan::Value;
+
+/// The engine's limit on sequences (`src/llama-cparams.h`, `LLAMA_MAX_SEQ`, 0.6.0-dev).
+pub(super) const MAX_SEQUENCES: i64 = 256;
+
+/// Context: from one padded step to what the model was trained for. More is accepted, with a warning.
+pub(super) fn context(_: &Scope<'_>) -> (i64, i64) {
+    (256, 131_072)
+}
+
+/// Slots.
+pub(super) fn slots(_: &Scope<'_>) -> (i64, i64) {
+    (1, MAX_SEQUENCES)
+}
+
+/// Tokens per batch: from one to what pays on any hardware.
+pub(super) fn batch(_: &Scope<'_>) -> (i64, i64) {
+    (1, 16_384)
+}
+
+/// Tokens per micro-batch: never more than the batch.
+pub(super) fn micro_batch(scope: &Scope<'_>) -> (i64, i64) {
+    let batch = match scope.settings.get("batch_size") {
+        Some(Value::Integer(batch)) => (*batch).clamp(1, 16_384),
+        _ => 2048,
+    };
+    (1, batch)
+}
+
+/// Layers of the model, the output layer not counted.
+pub(super) fn layers(_: &Scope<'_>) -> (i64, i64) {
+    (0, 128)
+}
+
+/// Layers of the model and the output layer.
+pub(super) fn gpu_layers(scope: &Scope<'_>) -> (i64, i64) {
+    (0, layers(scope).1 + 1)
+}
+
+/// Index of a GPU.
+pub(super) fn gpu(scope: &Scope<'_>) -> (i64, i64) {
+    let last = scope.machine.gpus.len().saturating_sub(1);
+    (0, i64::try_from(last).unwrap_or(i64::MAX))
+}
+
+/// MiB of main memory, with -1 for no limit.
+pub(super) fn host_mib(scope: &Scope<'_>) -> (i64, i64) {
+    let mib = scope.machine.host.ram.get() / crate::units::MIB;
+    (-1, i64::try_from(mib).unwrap_or(i64::MAX))
+}
+
+/// Checkpoints per slot.
+pub(super) fn checkpoints(_: &Scope<'_>) -> (i64, i64) {
+    (0, 256)
+}
+
+/// Tokens between checkpoints.
+pub(super) fn checkpoint_step(_: &Scope<'_>) -> (i64, i64) {
+    (0, 131_072)
+}
+
+/// Rows of logits: never more than the batch.
+pub(super) fn output_rows(scope: &Scope<'_>) -> (i64, i64) {
+    let batch = match scope.settings.get("batch_size") {
+        Some(Value::Integer(batch)) => (*batch).clamp(1, 16_384),
+        _ => 2048,
+    };
+    (0, batch)
+}
+
+/// Rollback states per sequence.
+pub(super) fn rollback_states(_: &Scope<'_>) -> (i64, i64) {
+    (0, 16)
+}

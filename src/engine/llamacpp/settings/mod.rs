@@ -1,0 +1,52 @@
+//! Every setting of `llama-server` that matters for memory or launch, described once.
+//!
+//! Names are the long flags of `common/arg.cpp` (0.6.0-dev) in snake_case, positive form; defaults are the engine's.
+
+mod advanced;
+mod bounds;
+mod load;
+mod offload;
+mod quantization;
+mod shape;
+
+use super::super::setting::Setting;
+
+/// In the order of the window.
+pub(super) const SETTINGS: &[Setting] = &[
+    quantization::WEIGHTS,
+    quantization::IMATRIX,
+    quantization::CACHE_TYPE_K,
+    quantization::CACHE_TYPE_V,
+    offload::N_GPU_LAYERS,
+    offload::CPU_MOE,
+    offload::N_CPU_MOE,
+    offload::N_CPU_FFN,
+    offload::OVERRIDE_TENSOR,
+    offload::KV_OFFLOAD,
+    offload::OP_OFFLOAD,
+    offload::SPLIT_MODE,
+    offload::TENSOR_SPLIT,
+    offload::MAIN_GPU,
+    load::CTX_SIZE,
+    load::PARALLEL,
+    load::KV_UNIFIED,
+    load::BATCH_SIZE,
+    load::UBATCH_SIZE,
+    load::FLASH_ATTN,
+    advanced::SWA_FULL,
+    advanced::LOAD_MODE,
+    advanced::LAZY_MODE,
+    advanced::REPACK,
+    advanced::HOST_BUFFER,
+    advanced::CACHE_RAM,
+    advanced::CTX_CHECKPOINTS,
+    advanced::CHECKPOINT_MIN_STEP,
+    advanced::KV_UNIFIED_PER_SLOT,
+    advanced::EMBEDDING,
+    advanced::BACKEND_SAMPLING,
+    advanced::N_OUTPUTS_MAX,
+    advanced::N_RS_SEQ,
+    advanced::FIT,
+    advanced::FIT_CTX,
+    advanced::ENGINE_VERSION,
+];

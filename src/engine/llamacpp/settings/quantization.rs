@@ -1,0 +1,126 @@
+//! Formats of weights and caches.
+
+use super::super::super::setting::{Choice, Group, Kind, Scope, Setting};
+use super::shape::{choices, off, setting};
+use crate::plan::Value;
+
+const CACHE_TYPES: &[(&str, &str)] = &[
+    ("f16", "the engine's default"),
+    ("q8_0", "about half of f16, next to no loss"),
+    ("q4_0", "about a quarter of f16, visible loss"),
+    ("bf16", "as large as f16"),
+    ("f32", "twice f16"),
+    ("q5_1", ""),
+    ("q5_0", ""),
+    ("q4_1", ""),
+    ("iq4_nl", "no CUDA kernel: attention runs on the processor"),
+];
+
+fn cache_types(_: &Scope<'_>) -> Vec<Choice> {
+    choices(CACHE_TYPES)
+}
+
+fn f16(_: &Scope<'_>) -> Value {
+    Value::Text("f16".to_owned())
+}
+
+/// Names of `tools/quantize` for the file types of `include/llama.h`, largest first.
+const FILE_TYPES: &[(&str, &str)] = &[
+    ("F32", ""),
+    ("BF16", "as published"),
+    ("F16", ""),
+    ("Q8_0", "no visible loss"),
+    ("Q6_K", ""),
+    ("Q5_K_M", ""),
+    ("Q5_K_S", ""),
+    ("Q5_1", ""),
+    ("Q5_0", ""),
+    ("Q4_K_M", "the usual choice"),
+    ("Q4_K_S", ""),
+    ("Q4_1", ""),
+    ("Q4_0", ""),
+    ("IQ4_NL", ""),
+    ("IQ4_XS", ""),
+    ("MXFP4_MOE", "experts in MXFP4, the rest Q8_0"),
+    ("NVFP4", ""),
+    ("Q3_K_L", ""),
+    ("Q3_K_M", ""),
+    ("Q3_K_S", ""),
+    ("IQ3_M", ""),
+    ("IQ3_S", ""),
+    ("IQ3_XS", "needs an importance matrix"),
+    ("IQ3_XXS", "needs an importance matrix"),
+    ("Q2_K", ""),
+    ("Q2_K_S", "needs an importance matrix"),
+    ("IQ2_M", "needs an importance matrix"),
+    ("IQ2_S", "needs an importance matrix"),
+    ("IQ2_XS", "needs an importance matrix"),
+    ("IQ2_XXS", "needs an importance matrix"),
+    ("Q2_0", ""),
+    ("TQ2_0", "for models trained in ternary"),
+    ("TQ1_0", "for models trained in ternary"),
+    ("IQ1_M", "needs an importance matrix"),
+    ("IQ1_S", "needs an importance matrix"),
+    ("Q1_0", ""),
+];
+
+fn file_types(_: &Scope<'_>) -> Vec<Choice> {
+    choices(FILE_TYPES)
+}
+
+fn default_file_type(_: &Scope<'_>) -> Value {
+    Value::Text("Q4_K_M".to_owned())
+}
+
+pub(super) const WEIGHTS: Setting = Setting {
+    aliases: &["quant", "quantization", "file_type", "ftype"],
+    ..setting(
+        "weights",
+        "Weights",
+        Group::Quantization,
+        Kind::Choice {
+            options: file_types,
+        },
+        default_file_type,
+        "File type of the model: fewer bits per weight need less memory and lose some quality. Not a flag: it is the \
+         file that is downloaded.",
+    )
+};
+
+pub(super) const IMATRIX: Setting = setting(
+    "imatrix",
+    "Importance matrix",
+    Group::Advanced,
+    Kind::Toggle,
+    off,
+    "The file was quantized with an importance matrix, which moves a few tensors of some types to another format. \
+     Not a flag: a property of the file.",
+);
+
+pub(super) const CACHE_TYPE_K: Setting = Setting {
+    aliases: &["ctk"],
+    ..setting(
+        "cache_type_k",
+        "KV cache, keys",
+        Group::Quantization,
+        Kind::Choice {
+            options: cache_types,
+        },
+        f16,
+        "Format of the keys in the KV cache: q8_0 halves them with next to no loss.",
+    )
+};
+
+pub(super) const CACHE_TYPE_V: Setting = Setting {
+    aliases: &["ctv"],
+    ..setting(
+        "cache_type_v",
+        "KV cache, values",
+        Group::Quantization,
+        Kind::Choice {
+            options: cache_types,
+        },
+        f16,
+        "Format of the values in the KV cache; a quantized one needs flash attention.",
+    )
+};
