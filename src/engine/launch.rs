@@ -3,6 +3,7 @@
 use crate::hardware::Machine;
 use crate::model::Model;
 use crate::plan::{LaunchOptions, Settings};
+use crate::units::Bytes;
 
 /// What an engine needs to build a launch.
 #[derive(Clone, Copy)]
@@ -17,6 +18,10 @@ pub struct LaunchInputs<'a> {
     pub resolved: &'a Settings,
     /// The `[launch]` table of the plan.
     pub options: &'a LaunchOptions,
+    /// Memory to keep free on each GPU, for an engine that fits by itself at start.
+    pub margin: Bytes,
+    /// Where the model is published in this engine's file format ("owner/name"), as its preset says.
+    pub repository: Option<&'a str>,
 }
 
 /// How to start an engine, per node and role.
@@ -24,10 +29,26 @@ pub struct LaunchInputs<'a> {
 pub struct Launch {
     /// In the order to run them.
     pub steps: Vec<Step>,
+    /// Where the model file comes from.
+    pub model_source: ModelSource,
     /// What the person who runs it must provide.
     pub variables: Vec<Variable>,
+    /// What the person who runs it should know; written into the file's header.
+    pub remarks: Vec<String>,
     /// What the plan asks for and the engine cannot be told; written into the file's header.
     pub not_expressible: Vec<String>,
+}
+
+/// Where a launch takes the model file from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ModelSource {
+    /// The person who runs it says so, in the [`Variable`] of this name.
+    #[default]
+    Asked,
+    /// A file or folder where the launch runs.
+    Path(String),
+    /// A repository that the engine downloads from, with the file type after a colon where the engine takes one.
+    Repository(String),
 }
 
 /// One program on one node.
@@ -42,30 +63,44 @@ pub struct Step {
     /// Arguments, each an option with its values: exporters put one on a line.
     pub arguments: Vec<Argument>,
     /// Environment variables, in order.
-    pub environment: Vec<(String, String)>,
+    pub environment: Vec<(String, Word)>,
 }
 
 /// One option with its values, or one positional value.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Argument {
     /// The words, passed to the program one by one.
     pub words: Vec<Word>,
 }
 
+impl Argument {
+    /// An argument of literal words.
+    pub fn literal<T: Into<String>>(words: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            words: words
+                .into_iter()
+                .map(|word| Word::Literal(word.into()))
+                .collect(),
+        }
+    }
+}
+
 /// One word of a command.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
     /// Exactly this text, quoted by the exporter.
     Literal(String),
     /// The value of a [`Variable`], by name.
-    Variable(&'static str),
+    Variable(String),
 }
 
 /// A value that only the person who runs the launch knows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Name in the environment ("MODEL").
-    pub name: &'static str,
+    /// Name in the environment ("MODEL"): letters, digits and underscores.
+    pub name: String,
     /// What it is, for the message that stops a script without it.
     pub meaning: String,
+    /// A password or key: never written to a file that others may read.
+    pub secret: bool,
 }
