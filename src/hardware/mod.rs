@@ -1,6 +1,11 @@
 //! What a machine is: devices, host memory, links. Pure data; [`probe`] finds out what is really there.
 
+pub mod detection;
+pub mod facts;
+pub mod merge;
 pub mod probe;
+mod rules;
+pub mod visibility;
 
 use serde::{Deserialize, Serialize};
 

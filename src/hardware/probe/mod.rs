@@ -1,1 +1,103 @@
-//! Ways of finding out what a machine has, one file each.
+//! Finding out what is really there: one file per way, and the merge of what they saw.
+//!
+//! [`detect`] blocks (driver calls, files) and is meant for a background thread.
+
+use std::path::PathBuf;
+
+use super::detection::{Detection, Finding};
+use super::facts::{CardFacts, HostFacts};
+
+/// Every way of finding out, the most trusted first: where two know a field, the earlier one wins.
+pub const PROBES: &[&dyn Probe] = &[];
+
+/// One way of finding out about cards or the host.
+pub trait Probe: Sync {
+    /// Stable identity ("nvml").
+    fn id(&self) -> &'static str;
+
+    /// What is being asked, for a progress line ("NVIDIA driver").
+    fn title(&self) -> &'static str;
+
+    /// Asks. What fails becomes a finding, never a panic.
+    fn read(&self, sources: &Sources) -> Reading;
+}
+
+/// What one probe found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Cards seen, in the source's own order.
+    pub cards: Vec<CardFacts>,
+    /// Processor and memory, from the probe that knows.
+    pub host: Option<HostFacts>,
+    /// What could not be read.
+    pub findings: Vec<Finding>,
+}
+
+/// Where to ask. The default is the real machine; tests point each field elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sources {
+    /// NVIDIA's management library; absent: where the system keeps it.
+    pub nvml_library: Option<PathBuf>,
+    /// Root of sysfs.
+    pub sysfs_root: PathBuf,
+    /// Root of procfs.
+    pub proc_root: PathBuf,
+    /// Where device name lists are kept.
+    pub share_root: PathBuf,
+    /// Folder whose free space matters.
+    pub models_folder: Option<PathBuf>,
+    /// Value of `CUDA_VISIBLE_DEVICES`, where set.
+    pub cuda_visible_devices: Option<String>,
+    /// Value of `CUDA_DEVICE_ORDER`, where set.
+    pub cuda_device_order: Option<String>,
+}
+
+impl Default for Sources {
+    fn default() -> Self {
+        Self {
+            nvml_library: None,
+            sysfs_root: PathBuf::from("/sys"),
+            proc_root: PathBuf::from("/proc"),
+            share_root: PathBuf::from("/usr/share"),
+            models_folder: None,
+            cuda_visible_devices: None,
+            cuda_device_order: None,
+        }
+    }
+}
+
+impl Sources {
+    /// The real machine as a program with these environment variables sees it; the caller reads the environment.
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            cuda_visible_devices: variable("CUDA_VISIBLE_DEVICES"),
+            cuda_device_order: variable("CUDA_DEVICE_ORDER"),
+            ..Self::default()
+        }
+    }
+}
+
+/// How far a detection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being asked now.
+    pub title: &'static str,
+    /// How many probes are done.
+    pub done: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+/// Asks every probe and merges what they saw.
+pub fn detect(sources: &Sources, progress: &dyn Fn(Progress)) -> Detection {
+    let mut readings = Vec::with_capacity(PROBES.len());
+    for (done, probe) in PROBES.iter().enumerate() {
+        progress(Progress {
+            title: probe.title(),
+            done,
+            of: PROBES.len(),
+        });
+        readings.push((probe.id(), probe.read(sources)));
+    }
+    super::merge::detection(readings, sources.cuda_visible_devices.as_deref())
+}
