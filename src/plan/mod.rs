@@ -2,6 +2,10 @@
 //!
 //! A plan holds nothing derived. Its shape is a contract (TOML, `schema = 1`); see `README.md`.
 
+mod file;
+
+pub use file::{Error, MAX_BYTES};
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
