@@ -24,7 +24,9 @@ pub enum Error {
         line: Option<usize>,
     },
     /// Written by a newer version.
-    #[error("this plan has schema {found}, and this version reads schemas up to {SCHEMA}; open it with a newer version")]
+    #[error(
+        "this plan has schema {found}, and this version reads schemas up to {SCHEMA}; open it with a newer version"
+    )]
     TooNew {
         /// As written.
         found: i64,
@@ -41,11 +43,14 @@ pub enum Error {
 }
 
 fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map(|key| format!("; did you mean `{key}`?")).unwrap_or_default()
+    nearest
+        .map(|key| format!("; did you mean `{key}`?"))
+        .unwrap_or_default()
 }
 
 fn place(line: Option<usize>) -> String {
-    line.map(|line| format!(" (line {line})")).unwrap_or_default()
+    line.map(|line| format!(" (line {line})"))
+        .unwrap_or_default()
 }
 
 /// From schema `index` to `index + 1`.
@@ -58,7 +63,9 @@ impl Plan {
     /// The first thing that is wrong, with its place and the nearest valid key.
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut table: Table = text.parse().map_err(|error: toml::de::Error| Error::Syntax(flat(&error.to_string())))?;
+        let mut table: Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| Error::Syntax(flat(&error.to_string())))?;
         let schema = schema(&table)?;
         let plan: Self = if schema == SCHEMA as usize {
             // From the text, so that errors know their line.
@@ -89,9 +96,15 @@ fn schema(table: &Table) -> Result<usize, Error> {
     match table.get("schema") {
         // A file from before the key existed.
         None => Ok(0),
-        Some(Toml::Integer(found)) if *found > i64::from(SCHEMA) => Err(Error::TooNew { found: *found }),
-        Some(Toml::Integer(found)) if *found >= 0 => Ok(usize::try_from(*found).unwrap_or_default()),
-        Some(other) => Err(Error::BadSchema { found: other.to_string() }),
+        Some(Toml::Integer(found)) if *found > i64::from(SCHEMA) => {
+            Err(Error::TooNew { found: *found })
+        }
+        Some(Toml::Integer(found)) if *found >= 0 => {
+            Ok(usize::try_from(*found).unwrap_or_default())
+        }
+        Some(other) => Err(Error::BadSchema {
+            found: other.to_string(),
+        }),
     }
 }
 
@@ -108,7 +121,10 @@ fn from_0_to_1(table: &mut Table) {
 
 /// serde's message, as ours: an unknown key gets the nearest of the ones serde lists.
 fn refusal(error: &toml::de::Error, text: &str) -> Error {
-    let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
+    let line = error
+        .span()
+        .and_then(|span| text.get(..span.start))
+        .map(|before| before.matches('\n').count() + 1);
     let message = error.message();
     let Some(rest) = message.strip_prefix("unknown field `") else {
         let text = flat(message);
@@ -161,35 +177,72 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_named_with_its_neighbour() {
-        check(&format!("{MINIMAL}presett = 1\n"), "unknown key `presett`; did you mean `preset`? (line 5)");
-        check(&format!("enginee = 1\n{MINIMAL}"), "unknown key `enginee`; did you mean `engine`? (line 1)");
-        check(&format!("{MINIMAL}[machine]\nzzz = 1\n"), "unknown key `zzz` (line 6)");
+        check(
+            &format!("{MINIMAL}presett = 1\n"),
+            "unknown key `presett`; did you mean `preset`? (line 5)",
+        );
+        check(
+            &format!("enginee = 1\n{MINIMAL}"),
+            "unknown key `enginee`; did you mean `engine`? (line 1)",
+        );
+        check(
+            &format!("{MINIMAL}[machine]\nzzz = 1\n"),
+            "unknown key `zzz` (line 6)",
+        );
     }
 
     #[test]
     fn schemas_are_told_apart() {
-        check("schema = 2\n", "this plan has schema 2, and this version reads schemas up to 1; open it with a newer version");
-        check("schema = -1\n", "`schema` must be a whole number from 0 to 1, not -1");
-        check("schema = \"1\"\n", "`schema` must be a whole number from 0 to 1, not \"1\"");
+        check(
+            "schema = 2\n",
+            "this plan has schema 2, and this version reads schemas up to 1; open it with a newer version",
+        );
+        check(
+            "schema = -1\n",
+            "`schema` must be a whole number from 0 to 1, not -1",
+        );
+        check(
+            "schema = \"1\"\n",
+            "`schema` must be a whole number from 0 to 1, not \"1\"",
+        );
     }
 
     #[test]
     fn an_older_schema_is_migrated() {
-        let plan = Plan::from_toml("engine = \"llama.cpp\"\nmodel = \"Qwen3-8B\"\nmachine = \"4x-a100-40gb\"\n").expect("a plan");
+        let plan = Plan::from_toml(
+            "engine = \"llama.cpp\"\nmodel = \"Qwen3-8B\"\nmachine = \"4x-a100-40gb\"\n",
+        )
+        .expect("a plan");
         assert_eq!(plan.schema, SCHEMA);
         assert_eq!(plan.model.preset.as_deref(), Some("Qwen3-8B"));
-        assert_eq!(plan.machine.and_then(|machine| machine.preset).as_deref(), Some("4x-a100-40gb"));
+        assert_eq!(
+            plan.machine.and_then(|machine| machine.preset).as_deref(),
+            Some("4x-a100-40gb")
+        );
     }
 
     #[test]
     fn the_model_is_named_once() {
-        check("schema = 1\nengine = \"x\"\n[model]\n", "[model] needs exactly one of `preset` and `path`");
-        check(&format!("{MINIMAL}path = \"a\"\n"), "[model] needs exactly one of `preset` and `path`");
+        check(
+            "schema = 1\nengine = \"x\"\n[model]\n",
+            "[model] needs exactly one of `preset` and `path`",
+        );
+        check(
+            &format!("{MINIMAL}path = \"a\"\n"),
+            "[model] needs exactly one of `preset` and `path`",
+        );
     }
 
     #[test]
     fn nonsense_is_refused_on_one_line() {
-        for text in ["", "[", "schema = 1", "schema = 1\nengine = 4", "\0", "schema = 1\nengine = \"x\"\nmodel = 3"] {
+        for text in [
+            "",
+            "[",
+            "schema = 1",
+            "schema = 1\nengine = 4",
+            "\0",
+            "schema = 1\nengine = \"x\"\nmodel = 3",
+        ] {
             let error = Plan::from_toml(text).expect_err(text).to_string();
             assert!(!error.contains('\n'), "{error:?}");
         }
