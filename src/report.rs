@@ -126,7 +126,12 @@ pub struct Request<'a> {
 /// # Errors
 /// A setting that does not exist or has a value of the wrong kind.
 pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Error> {
-    let settings = setting::canonical(request.engine, request.settings)?;
+    let settings = setting::checked(
+        request.engine,
+        request.settings,
+        request.model,
+        request.machine,
+    )?;
     let margin = margin(request.fit);
     let inputs = Inputs {
         model: request.model,

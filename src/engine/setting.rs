@@ -130,6 +130,18 @@ pub enum Error {
         /// The other.
         second: String,
     },
+    /// Not one of the words.
+    #[error("setting `{name}` cannot be {found:?}; it is one of {}{}", words.join(", "), suggestion(.nearest.as_deref()))]
+    Word {
+        /// Canonical name.
+        name: &'static str,
+        /// As written.
+        found: String,
+        /// What it can be.
+        words: Vec<&'static str>,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
     /// The value is of the wrong kind.
     #[error("setting `{name}` takes {expected}, not {found}")]
     Kind {
@@ -156,8 +168,44 @@ pub fn find(engine: &dyn super::Engine, name: &str) -> Option<&'static Setting> 
         .find(|setting| setting.name == name || setting.aliases.contains(&name))
 }
 
-/// Settings under their canonical names, each value of the right kind; order kept. Bounds are the engine's business:
-/// it clamps or notes as it would in reality.
+/// Settings as an engine takes them: canonical names, each value of the right kind, words as the engine spells them;
+/// order kept. Bounds are the engine's business: it clamps or notes as it would in reality.
+///
+/// # Errors
+/// The first setting that does not exist, is given twice, or has a value it cannot have.
+pub fn checked(
+    engine: &dyn super::Engine,
+    written: &Settings,
+    model: &Model,
+    machine: &Machine,
+) -> Result<Settings, Error> {
+    let mut settings = canonical(engine, written)?;
+    let words: Vec<(&'static Setting, Vec<Choice>)> = engine
+        .settings()
+        .iter()
+        .filter(|setting| settings.contains_key(setting.name))
+        .filter_map(|setting| match setting.kind {
+            Kind::Choice { options } => Some((
+                setting,
+                options(&Scope {
+                    model,
+                    machine,
+                    settings: &settings,
+                }),
+            )),
+            _ => None,
+        })
+        .collect();
+    for (setting, choices) in words {
+        if let Some(Value::Text(word)) = settings.get_mut(setting.name) {
+            word.replace_range(.., setting.spell(word, &choices)?);
+        }
+    }
+    Ok(settings)
+}
+
+/// Settings under their canonical names, each value of the right kind; order kept. Needs no model: words of a choice
+/// are not looked up.
 ///
 /// # Errors
 /// The first setting that does not exist, is given twice, or is of the wrong kind.
@@ -245,6 +293,32 @@ impl Setting {
             name: self.name,
             expected: self.expectation(),
             found: describe(value),
+        })
+    }
+
+    /// The word as the engine spells it, whatever the case of its letters.
+    fn spell(&self, word: &str, choices: &[Choice]) -> Result<&'static str, Error> {
+        let known = choices
+            .iter()
+            .find(|choice| choice.word.eq_ignore_ascii_case(word));
+        known.map(|choice| choice.word).ok_or_else(|| Error::Word {
+            name: self.name,
+            found: word.to_owned(),
+            words: choices.iter().map(|choice| choice.word).collect(),
+            nearest: choices
+                .iter()
+                .map(|choice| {
+                    (
+                        strsim::jaro_winkler(
+                            &word.to_ascii_lowercase(),
+                            &choice.word.to_ascii_lowercase(),
+                        ),
+                        choice.word,
+                    )
+                })
+                .filter(|(similarity, _)| *similarity > 0.8)
+                .max_by(|a, b| a.0.total_cmp(&b.0))
+                .map(|(_, word)| word.to_owned()),
         })
     }
 
