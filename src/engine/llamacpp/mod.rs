@@ -1,5 +1,10 @@
 //! llama.cpp: `llama-server` as built from the versions in `version`.
 
+mod auto;
+mod config;
+mod kv_cache;
+mod output;
+mod recurrent;
 mod settings;
 mod version;
 

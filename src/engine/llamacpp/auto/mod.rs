@@ -1,0 +1,24 @@
+//! Choices the engine makes by itself.
+
+mod candidate;
+mod fit;
+mod layers;
+mod mixture;
+
+pub(super) use candidate::{Candidate, DeviceLayers, Fraction, Overflow};
+pub(super) use fit::{Fitted, Limits, Status, fit};
+
+/// What the engine's dry run says of one device: everything it would allocate there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Used {
+    /// Weights alone.
+    pub(super) model: i64,
+    /// Weights, caches and compute buffer.
+    pub(super) total: i64,
+}
+
+/// The engine's dry run: memory per GPU of a candidate, and last of main memory.
+pub(super) trait DryRun {
+    /// What every GPU would hold, the host last.
+    fn measure(&self, candidate: &Candidate) -> Vec<Used>;
+}

@@ -1,0 +1,142 @@
+//! Words of the command line as types.
+
+/// `--flash-attn`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) enum Flash {
+    /// On where every layer's device can.
+    Auto,
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
+/// `--n-gpu-layers`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) enum GpuLayers {
+    /// As many as fit.
+    Auto,
+    /// Every layer.
+    All,
+    /// So many, the output layer counted, from the last.
+    Count(u64),
+}
+
+/// `--split-mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) enum SplitMode {
+    /// One GPU.
+    None,
+    /// Whole layers.
+    Layer,
+    /// Rows of each matrix.
+    Row,
+    /// Parts of each tensor.
+    Tensor,
+}
+
+/// `--load-mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) enum LoadMode {
+    /// Mapped unless a device cannot.
+    Auto,
+    /// Read into memory.
+    Read,
+    /// Mapped.
+    Mapped,
+    /// Read and locked.
+    Locked,
+    /// Mapped and locked.
+    MappedLocked,
+    /// Read around the page cache.
+    Direct,
+}
+
+/// `--lazy-mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) enum LazyMode {
+    /// Only tensors above 4 GiB.
+    Auto,
+    /// Every marked tensor.
+    On,
+    /// None.
+    Off,
+}
+
+/// A type with a fixed list of words, the first spelling of each the engine's own.
+pub(super) trait Words: Copy + 'static {
+    /// Every word with what it means.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// What a word means, in any case of letters.
+    fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(word))
+            .map(|&(_, meaning)| meaning)
+    }
+}
+
+impl Words for Flash {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("on", Self::On),
+        ("off", Self::Off),
+        // `is_truthy` and `is_falsey` of `common/arg.cpp`.
+        ("enabled", Self::On),
+        ("true", Self::On),
+        ("1", Self::On),
+        ("disabled", Self::Off),
+        ("false", Self::Off),
+        ("0", Self::Off),
+        ("-1", Self::Auto),
+    ];
+}
+
+impl Words for SplitMode {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("none", Self::None),
+        ("layer", Self::Layer),
+        ("row", Self::Row),
+        ("tensor", Self::Tensor),
+    ];
+}
+
+impl Words for LoadMode {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("none", Self::Read),
+        ("mmap", Self::Mapped),
+        ("mlock", Self::Locked),
+        ("mmap+mlock", Self::MappedLocked),
+        ("dio", Self::Direct),
+        // The switch `mmap` of older builds.
+        ("on", Self::Mapped),
+        ("off", Self::Read),
+    ];
+}
+
+impl Words for LazyMode {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)];
+}
+
+impl LoadMode {
+    /// Host weights are pages of the file, unless a device cannot (`auto`).
+    pub(in super::super) fn maps(self) -> bool {
+        matches!(self, Self::Auto | Self::Mapped | Self::MappedLocked)
+    }
+
+    /// Host weights are locked in memory.
+    pub(in super::super) fn locks(self) -> bool {
+        matches!(self, Self::Locked | Self::MappedLocked)
+    }
+
+    /// The engine's own word.
+    pub(in super::super) fn word(self) -> &'static str {
+        Self::WORDS
+            .iter()
+            .find(|(_, meaning)| *meaning == self)
+            .map_or("auto", |&(word, _)| word)
+    }
+}
