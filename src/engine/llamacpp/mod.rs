@@ -3,6 +3,7 @@
 mod auto;
 mod config;
 mod kv_cache;
+mod launch;
 mod output;
 mod recurrent;
 mod settings;
@@ -58,7 +59,7 @@ impl Engine for LlamaCpp {
         Settings::new()
     }
 
-    fn launch(&self, _inputs: &LaunchInputs<'_>) -> Launch {
-        Launch::default()
+    fn launch(&self, inputs: &LaunchInputs<'_>) -> Launch {
+        launch::launch(inputs)
     }
 }

@@ -1,0 +1,98 @@
+//! Where the model file comes from: a path, a repository, or the person who runs the launch.
+
+use crate::engine::launch::{Argument, ModelSource, Variable, Word};
+use crate::plan::Value;
+
+use super::flags::FlagTable;
+use super::{Command, text};
+
+/// The variable a script asks for where nothing says which file to load.
+const MODEL: &str = "MODEL";
+
+/// The model's argument, first on the command line.
+pub(super) fn model(command: &mut Command<'_>) {
+    let inputs = command.inputs;
+    let file_type = text(inputs.resolved, "weights")
+        .unwrap_or_default()
+        .to_owned();
+    if let Some(path) = &inputs.options.model_path {
+        command.option("model", &Value::Text(path.clone()));
+        command.launch.model_source = ModelSource::Path(path.clone());
+        remark_on_path(command, path);
+        if !file_type.is_empty() {
+            command.launch.remarks.push(format!(
+                "The projection is for a file of type {file_type}: {path} must be one."
+            ));
+        }
+        return;
+    }
+    let repository = inputs.options.hf_repo.as_deref().or(inputs.repository);
+    let can_download = FlagTable::built_in()
+        .find("hf_repo", command.version)
+        .is_some();
+    match repository {
+        Some(repository) if can_download => download(command, repository, &file_type),
+        _ => ask(command, repository, &file_type),
+    }
+}
+
+fn download(command: &mut Command<'_>, repository: &str, file_type: &str) {
+    let source = if repository.contains(':') || file_type.is_empty() {
+        repository.to_owned()
+    } else {
+        format!("{repository}:{}", tag(file_type))
+    };
+    command.option("hf_repo", &Value::Text(source.clone()));
+    command.launch.remarks.push(format!(
+        "The server downloads {source} from Hugging Face at its first start; set model_path to use a file that is here."
+    ));
+    // The engine would load the projector it finds there, which the plan does not count.
+    command.option("mmproj", &Value::Bool(false));
+    command.launch.model_source = ModelSource::Repository(source);
+}
+
+fn ask(command: &mut Command<'_>, repository: Option<&str>, file_type: &str) {
+    let kind = match file_type {
+        "" => "model".to_owned(),
+        file_type => format!("{file_type} model"),
+    };
+    let name = &command.inputs.model.name;
+    let from = repository
+        .map(|repository| format!(", for instance from https://huggingface.co/{repository}"))
+        .unwrap_or_default();
+    command.launch.variables.push(Variable {
+        name: MODEL.to_owned(),
+        meaning: format!("the path of the {kind} file (GGUF) of {name}{from}"),
+        secret: false,
+    });
+    command.arguments.push(Argument {
+        words: vec![
+            Word::Literal("--model".to_owned()),
+            Word::Variable(MODEL.to_owned()),
+        ],
+    });
+    command.launch.model_source = ModelSource::Asked;
+}
+
+/// Publishers name files of this type by its tensor format alone (`ggml-org/gpt-oss-20b-GGUF`).
+fn tag(file_type: &str) -> &str {
+    if file_type.eq_ignore_ascii_case("MXFP4_MOE") {
+        "MXFP4"
+    } else {
+        file_type
+    }
+}
+
+fn remark_on_path(command: &mut Command<'_>, path: &str) {
+    let bytes = path.as_bytes();
+    let is_drive =
+        bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1) == Some(&b':');
+    let remark = if path.starts_with('~') {
+        "The model's path begins with ~, which only a shell expands and not in quotes: write the whole path."
+    } else if !(path.starts_with(['/', '\\']) || is_drive) {
+        "The model's path is relative: start this from the folder that it is relative to."
+    } else {
+        return;
+    };
+    command.launch.remarks.push(remark.to_owned());
+}
