@@ -1,12 +1,28 @@
 //! A launch written for a target. One file per target, one line in [`EXPORTERS`].
 
-use crate::engine::launch::Launch;
+mod cmd;
+mod header;
+mod json;
+mod models_preset;
+mod name;
+mod plan;
+mod powershell;
+mod sh;
+
+use crate::engine::launch::{Argument, Launch, Step, Word};
 use crate::model::Model;
 use crate::plan::Plan;
 use crate::report::Report;
 
 /// Every target, in the order offered.
-pub const EXPORTERS: &[&dyn Exporter] = &[];
+pub const EXPORTERS: &[&dyn Exporter] = &[
+    &sh::Shell,
+    &powershell::PowerShell,
+    &cmd::Batch,
+    &json::Json,
+    &models_preset::ModelsPreset,
+    &plan::PlanFile,
+];
 
 /// The exporter with this identity, in any case of letters.
 pub fn find(id: &str) -> Option<&'static dyn Exporter> {
@@ -14,6 +30,44 @@ pub fn find(id: &str) -> Option<&'static dyn Exporter> {
         .iter()
         .copied()
         .find(|exporter| exporter.id().eq_ignore_ascii_case(id))
+}
+
+/// The targets that launches of an engine can be written for, in the order offered.
+pub fn for_engine(engine: &str) -> impl Iterator<Item = &'static dyn Exporter> {
+    EXPORTERS
+        .iter()
+        .copied()
+        .filter(move |exporter| exporter.accepts(engine))
+}
+
+/// Every target of the plan's engine, written, or why not.
+pub fn all(export: &Export<'_>) -> Vec<(&'static dyn Exporter, Result<File, Error>)> {
+    for_engine(export.report.engine)
+        .map(|exporter| (exporter, file(exporter, export)))
+        .collect()
+}
+
+/// One target, written, with its name and kind.
+///
+/// # Errors
+/// What this target cannot say.
+pub fn file(exporter: &dyn Exporter, export: &Export<'_>) -> Result<File, Error> {
+    Ok(File {
+        name: exporter.file_name(export),
+        text: exporter.write(export)?,
+        executable: exporter.is_executable(),
+    })
+}
+
+/// A file to be saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name, without a folder.
+    pub name: String,
+    /// The whole of it, line ends and byte-order mark included.
+    pub text: String,
+    /// It is run by its name.
+    pub executable: bool,
 }
 
 /// Writes a launch for one kind of place it runs in.
@@ -24,8 +78,23 @@ pub trait Exporter: Sync {
     /// As in the window ("Shell script").
     fn label(&self) -> &'static str;
 
+    /// Can it write launches of this engine?
+    fn accepts(&self, _engine: &str) -> bool {
+        true
+    }
+
+    /// Is the file run by its name?
+    fn is_executable(&self) -> bool {
+        false
+    }
+
+    /// The end of its files' names ("sh").
+    fn extension(&self) -> &'static str;
+
     /// A file name for this export, without a folder.
-    fn file_name(&self, export: &Export<'_>) -> String;
+    fn file_name(&self, export: &Export<'_>) -> String {
+        format!("{}.{}", name::stem(export), self.extension())
+    }
 
     /// The whole text of the file.
     ///
@@ -58,4 +127,39 @@ pub enum Error {
         /// What it cannot say.
         what: String,
     },
+}
+
+/// A value, unless it has a control character: none belongs in a path or an option, and scripts would break at it.
+fn printable<'a>(target: &'static str, value: &'a str) -> Result<&'a str, Error> {
+    match value.chars().find(|letter| letter.is_control()) {
+        None => Ok(value),
+        Some(letter) => Err(Error::NotExpressible {
+            target,
+            what: format!(
+                "the control character U+{:04X} in {value:?}",
+                u32::from(letter)
+            ),
+        }),
+    }
+}
+
+/// The only step of a launch, for targets that start one program.
+fn single_step<'a>(target: &'static str, launch: &'a Launch) -> Result<&'a Step, Error> {
+    match launch.steps.as_slice() {
+        [step] => Ok(step),
+        steps => Err(Error::NotExpressible {
+            target,
+            what: format!("a launch of {} steps", steps.len()),
+        }),
+    }
+}
+
+/// The words of an argument, each quoted, on one line.
+fn line(
+    argument: &Argument,
+    quote: impl Fn(&Word) -> Result<String, Error>,
+    between: &str,
+) -> Result<String, Error> {
+    let words: Result<Vec<String>, Error> = argument.words.iter().map(quote).collect();
+    Ok(words?.join(between))
 }

@@ -1,0 +1,94 @@
+//! What stands above a launch: what it is, what it will take, what to know. The same in every format.
+
+use super::Export;
+use crate::plan::Value;
+use crate::report::{DeviceKind, DeviceReport, Verdict};
+use crate::units::Bytes;
+
+/// The lines, without a mark of comment, each free of control characters. An empty line parts paragraphs.
+pub(super) fn lines(export: &Export<'_>) -> Vec<String> {
+    let report = export.report;
+    let file_type = match report.settings.get("weights") {
+        Some(Value::Text(file_type)) => format!(" {file_type}"),
+        _ => String::new(),
+    };
+    let mut lines = vec![
+        format!(
+            "{}{file_type} on {} {}",
+            report.model, report.engine, report.engine_version
+        ),
+        format!(
+            "Made by Plimsoll {} from a plan; change the plan and export again, or edit this file.",
+            env!("CARGO_PKG_VERSION")
+        ),
+        String::new(),
+        format!("Projected memory: {}", verdict(report.verdict)),
+    ];
+    let used =
+        |device: &&DeviceReport| device.total() != Bytes::ZERO || device.kind == DeviceKind::Host;
+    lines.extend(report.devices.iter().filter(used).map(device));
+    if report.derived.file_bytes != Bytes::ZERO {
+        lines.push(format!("  model file: {}", report.derived.file_bytes));
+    }
+    let mut paragraph = |head: &str, items: &[String]| {
+        if !items.is_empty() {
+            lines.push(String::new());
+            lines.push(head.to_owned());
+            lines.extend(items.iter().map(|item| format!("  {item}")));
+        }
+    };
+    paragraph("To know:", &export.launch.remarks);
+    paragraph(
+        "In the plan, but not in this launch:",
+        &export.launch.not_expressible,
+    );
+    lines.into_iter().map(|line| on_one_line(&line)).collect()
+}
+
+fn device(device: &DeviceReport) -> String {
+    let others = if device.in_use == Bytes::ZERO {
+        String::new()
+    } else {
+        format!(", {} in use by others", device.in_use)
+    };
+    format!(
+        "  {} {}: {} of {}{others}",
+        device.id,
+        device.name,
+        device.total(),
+        device.capacity
+    )
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Fits => "fits",
+        Verdict::Tight => "fits, with less than the margin to spare",
+        Verdict::Exceeds => "DOES NOT FIT",
+        Verdict::Refused => "THE ENGINE WILL NOT START",
+    }
+}
+
+/// Control characters and the line ends of Unicode as spaces: a comment must stay one.
+fn on_one_line(text: &str) -> String {
+    text.chars()
+        .map(|letter| {
+            if letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}') {
+                ' '
+            } else {
+                letter
+            }
+        })
+        .collect()
+}
+
+/// The header as lines of comment after a mark.
+pub(super) fn comment<'a>(
+    export: &Export<'_>,
+    mark: &'a str,
+    escape: impl Fn(&str) -> String + 'a,
+) -> impl Iterator<Item = String> + 'a {
+    lines(export)
+        .into_iter()
+        .map(move |line| format!("{mark} {}", escape(&line)).trim_end().to_owned())
+}
