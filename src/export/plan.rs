@@ -21,9 +21,12 @@ impl Exporter for PlanFile {
     }
 
     fn write(&self, export: &Export<'_>) -> Result<String, Error> {
-        toml::to_string(export.plan).map_err(|error| Error::NotExpressible {
-            target: ID,
-            what: format!("this plan: {error}"),
-        })
+        export
+            .plan
+            .to_toml()
+            .map_err(|error| Error::NotExpressible {
+                target: ID,
+                what: format!("this plan: {error}"),
+            })
     }
 }
