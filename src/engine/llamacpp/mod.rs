@@ -2,6 +2,7 @@
 
 mod auto;
 mod config;
+mod host;
 mod kv_cache;
 mod launch;
 mod output;

@@ -1,8 +1,10 @@
 //! The settings of a plan as the engine understands them: defaults filled in, then clamped and rounded as it does.
 
+mod devices;
 mod read;
 mod words;
 
+pub(super) use devices::{Device, devices, free_memory};
 pub(super) use read::read;
 pub(super) use words::{Flash, GpuLayers, LazyMode, LoadMode, SplitMode};
 
@@ -54,8 +56,8 @@ pub(super) struct Config {
     pub(super) split_mode: SplitMode,
     /// Proportions per GPU; empty = by free memory.
     pub(super) tensor_split: Vec<f64>,
-    /// The GPU of split mode "none".
-    pub(super) main_gpu: usize,
+    /// The GPU of split mode "none"; `None` = none at all.
+    pub(super) main_gpu: Option<usize>,
     /// Tensors sent elsewhere, first match wins.
     pub(super) overrides: Vec<Override>,
     /// How the file is read.

@@ -62,7 +62,8 @@ pub(in super::super) fn read(settings: &Settings, notes: &mut Vec<Note>) -> Conf
         gpu_layers: reader.gpu_layers(),
         split_mode: reader.word("split_mode", SplitMode::Layer),
         tensor_split: reader.proportions("tensor_split"),
-        main_gpu: usize::try_from(reader.count("main_gpu", 0)).unwrap_or(usize::MAX),
+        // Negative: no GPU (`llama_prepare_model_devices`, `src/llama.cpp`).
+        main_gpu: usize::try_from(reader.number("main_gpu").unwrap_or(0)).ok(),
         overrides: reader.overrides(),
         load_mode: reader.word("load_mode", LoadMode::Auto),
         lazy_mode: reader.word("lazy_mode", LazyMode::Auto),

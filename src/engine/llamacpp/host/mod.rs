@@ -1,0 +1,7 @@
+//! What the engine takes beside its buffers, and what it may take from main memory later.
+
+mod cache;
+mod overhead;
+
+pub(super) use cache::cache_terms;
+pub(super) use overhead::{gpu_overhead, host_overhead};
