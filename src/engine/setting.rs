@@ -11,6 +11,8 @@ pub struct Setting {
     pub name: &'static str,
     /// Older and shorter spellings.
     pub aliases: &'static [&'static str],
+    /// Older words of a choice with the current ones; a switch counts as "on" or "off".
+    pub synonyms: &'static [(&'static str, &'static str)],
     /// What the window calls it, in two or three words.
     pub label: &'static str,
     /// Where the window shows it.
@@ -269,10 +271,11 @@ impl Setting {
                     .then(|| Value::Text(word.clone()))
                     .or_else(|| word.parse().ok().map(Value::Integer))
             }
-            (Kind::Choice { .. } | Kind::Text { .. }, Value::Text(_)) => Some(value.clone()),
+            (Kind::Text { .. }, Value::Text(_)) => Some(value.clone()),
+            (Kind::Choice { .. }, Value::Text(word)) => Some(self.current(word)),
             // `flash_attn = true` and `mmap = false` were switches in older versions.
             (Kind::Choice { .. }, Value::Bool(on)) => {
-                Some(Value::Text(if *on { "on" } else { "off" }.to_owned()))
+                Some(self.current(if *on { "on" } else { "off" }))
             }
             (Kind::Proportions, Value::List(items)) => {
                 let valid = |item: &Value| match item {
@@ -294,6 +297,15 @@ impl Setting {
             expected: self.expectation(),
             found: describe(value),
         })
+    }
+
+    /// The current word for an older one.
+    fn current(&self, word: &str) -> Value {
+        let older = self
+            .synonyms
+            .iter()
+            .find(|(older, _)| older.eq_ignore_ascii_case(word));
+        Value::Text(older.map_or(word, |&(_, current)| current).to_owned())
     }
 
     /// The word as the engine spells it, whatever the case of its letters.

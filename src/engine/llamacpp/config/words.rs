@@ -78,19 +78,8 @@ pub(super) trait Words: Copy + 'static {
 }
 
 impl Words for Flash {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("auto", Self::Auto),
-        ("on", Self::On),
-        ("off", Self::Off),
-        // `is_truthy` and `is_falsey` of `common/arg.cpp`.
-        ("enabled", Self::On),
-        ("true", Self::On),
-        ("1", Self::On),
-        ("disabled", Self::Off),
-        ("false", Self::Off),
-        ("0", Self::Off),
-        ("-1", Self::Auto),
-    ];
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)];
 }
 
 impl Words for SplitMode {
@@ -110,9 +99,6 @@ impl Words for LoadMode {
         ("mlock", Self::Locked),
         ("mmap+mlock", Self::MappedLocked),
         ("dio", Self::Direct),
-        // The switch `mmap` of older builds.
-        ("on", Self::Mapped),
-        ("off", Self::Read),
     ];
 }
 

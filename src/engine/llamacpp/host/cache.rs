@@ -52,7 +52,8 @@ fn checkpoints(
         .sum();
     let recurrent: Bytes = states.iter().map(|group| group.bytes).sum();
     let one = (windows + recurrent).mul_ratio(1, shape.sequences);
-    if one == Bytes::ZERO || config.checkpoints == 0 || config.swa_full && recurrent == Bytes::ZERO {
+    if one == Bytes::ZERO || config.checkpoints == 0 || config.swa_full && recurrent == Bytes::ZERO
+    {
         return None;
     }
     let per_slot = match shape.cells.checked_div(config.checkpoint_step) {

@@ -29,6 +29,7 @@ fn load_modes(_: &Scope<'_>) -> Vec<Choice> {
 
 pub(super) const LOAD_MODE: Setting = Setting {
     aliases: &["lm", "mmap"],
+    synonyms: &[("on", "mmap"), ("off", "none")],
     ..setting(
         "load_mode",
         "Loading",

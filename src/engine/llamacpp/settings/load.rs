@@ -110,6 +110,12 @@ fn flash_modes(_: &Scope<'_>) -> Vec<Choice> {
 
 pub(super) const FLASH_ATTN: Setting = Setting {
     aliases: &["fa"],
+    synonyms: &[
+        ("enabled", "on"),
+        ("1", "on"),
+        ("disabled", "off"),
+        ("0", "off"),
+    ],
     ..setting(
         "flash_attn",
         "Flash attention",

@@ -15,6 +15,7 @@ pub(super) const fn setting(
     Setting {
         name,
         aliases: &[],
+        synonyms: &[],
         label,
         group,
         kind,
