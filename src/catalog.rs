@@ -1,1 +1,5 @@
 //! Presets: models, GPUs and machines, embedded and from the user's folder.
+
+pub mod gpus;
+pub mod machines;
+mod names;

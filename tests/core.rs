@@ -1,1 +1,3 @@
 //! Tests of the core: no display, no GPU, no network.
+
+mod hardware;

@@ -6,10 +6,7 @@
 use super::detection::{Aside, DetectedCard, Detection, Finding, Weight};
 use super::facts::{CardFacts, CardKind, HostFacts};
 use super::probe::Reading;
-use super::{Machine, rules, visibility};
-
-/// Most cards that one machine can have here; a runaway source stops at this number.
-pub const CARDS_LIMIT: usize = 256;
+use super::{DEVICES_LIMIT, Machine, rules, visibility};
 
 /// Merges what the probes read, given in order of trust, into one detection.
 pub fn detection(readings: Vec<(&str, Reading)>, visible: Option<&str>) -> Detection {
@@ -66,13 +63,13 @@ pub fn cards(records: Vec<CardFacts>, findings: &mut Vec<Finding>) -> Vec<CardFa
             continue;
         }
         add(&mut merged, record);
-        if merged.len() > CARDS_LIMIT {
-            merged.truncate(CARDS_LIMIT);
+        if merged.len() > DEVICES_LIMIT {
+            merged.truncate(DEVICES_LIMIT);
             findings.push(Finding::new(
                 Weight::Warning,
                 "merge",
                 "too-many-cards",
-                format!("more than {CARDS_LIMIT} cards were reported; the rest is left out"),
+                format!("more than {DEVICES_LIMIT} cards were reported; the rest is left out"),
             ));
             break;
         }
@@ -125,7 +122,7 @@ fn add_keyless(merged: &mut Vec<CardFacts>, keyless: Vec<CardFacts>, findings: &
             .map(|(index, _)| index)
             .collect();
         match twins.as_slice() {
-            [] if merged.len() < CARDS_LIMIT => merged.push(record),
+            [] if merged.len() < DEVICES_LIMIT => merged.push(record),
             [index] => {
                 if let Some(card) = merged.get_mut(*index) {
                     let earlier = std::mem::take(card);

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;
 
+/// Most accelerators that one machine may have, over all its nodes. More are a mistake, and each costs time and room.
+pub const DEVICES_LIMIT: usize = 1024;
+
 /// A computer, real or simulated, as the engines see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {

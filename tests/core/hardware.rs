@@ -1,0 +1,4 @@
+//! What there is: presets, descriptions by hand, detection.
+
+mod gpus;
+mod machines;
