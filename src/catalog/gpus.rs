@@ -285,26 +285,27 @@ impl GpuCatalog {
         }
     }
 
-    /// The rows whose names are nearest to the wanted words.
+    /// The rows that the wanted words name exactly; if there is none, all whose names contain them.
     fn best(&self, wanted: &[String], vendor: Option<Vendor>) -> Vec<&GpuPreset> {
-        let mut best: Vec<&GpuPreset> = Vec::new();
-        let mut best_distance = usize::MAX;
-        let presets = self.presets.iter();
-        for preset in presets.filter(|preset| vendor.is_none_or(|vendor| vendor == preset.vendor)) {
-            let Some(distance) = preset.distance(wanted) else {
-                continue;
-            };
-            if distance < best_distance {
-                best.clear();
-                best_distance = distance;
-            }
-            if distance == best_distance {
-                best.push(preset);
-            }
-        }
-        best
+        let matching: Vec<(usize, &GpuPreset)> = self
+            .presets
+            .iter()
+            .filter(|preset| vendor.is_none_or(|vendor| vendor == preset.vendor))
+            .filter_map(|preset| Some((preset.distance(wanted)?, preset)))
+            .collect();
+        let nearest = matching.iter().map(|(distance, _)| *distance).min();
+        matching
+            .into_iter()
+            .filter(|(distance, _)| {
+                nearest.is_none_or(|nearest| nearest > ALIAS || *distance == nearest)
+            })
+            .map(|(_, preset)| preset)
+            .collect()
     }
 }
+
+/// Distance of a row that has the wanted name only as an alias.
+const ALIAS: usize = 1;
 
 impl GpuPreset {
     /// Advertised memory; zero for unified parts.
@@ -393,10 +394,9 @@ impl GpuPreset {
     fn distance(&self, wanted: &[String]) -> Option<usize> {
         // A row's own name wins over an alias that it shares with others.
         let own = names::distance(wanted, &self.name).map(|distance| distance * 2);
-        let aliases = self
-            .aliases
-            .iter()
-            .filter_map(|alias| names::distance(wanted, alias).map(|distance| distance * 2 + 1));
+        let aliases = self.aliases.iter().filter_map(|alias| {
+            names::distance(wanted, alias).map(|distance| distance * 2 + ALIAS)
+        });
         own.into_iter().chain(aliases).min()
     }
 
