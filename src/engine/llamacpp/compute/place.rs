@@ -1,0 +1,307 @@
+//! The memory of a whole graph: which tensor is placed when, over which source, and given back when
+//! (`ggml_gallocr_alloc_graph_impl`, `ggml/src/ggml-alloc.c` 0.6.0-dev).
+
+use super::alloc::Allocator;
+use super::backend::Rules;
+use super::fusion::Keep;
+use super::graph::Graph;
+use super::schedule::Schedule;
+use super::tensor::{Id, MAX_SOURCES, Op, Part, Stage};
+
+/// Alignment of CUDA buffers (`ggml_backend_cuda_buffer_type_get_alignment`).
+const GPU_ALIGNMENT: u64 = 128;
+/// Alignment of host buffers (`TENSOR_ALIGNMENT`).
+const HOST_ALIGNMENT: u64 = 32;
+
+/// One buffer after a graph has been placed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Placed {
+    /// Bytes the buffer must have.
+    pub(super) bytes: u64,
+    /// What was being computed when it grew to that.
+    pub(super) peak: Stage,
+    /// What it holds at that point, by part, largest first.
+    pub(super) held: Vec<(Part, u64)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct State {
+    children: u32,
+    views: u32,
+    backend: u8,
+    offset: u64,
+    /// Memory of its own that has not passed to another tensor.
+    allocated: bool,
+}
+
+/// A node as the allocator sees it: those of the graph, copies before a split, and what fusion keeps.
+struct Step {
+    id: Id,
+    backend: u8,
+    /// The sources; for a mere dependency these are all there is.
+    src: [Id; MAX_SOURCES],
+    dependency: bool,
+}
+
+/// Places every tensor of the graph; one entry per backend.
+pub(super) fn place(
+    graph: &Graph,
+    rules: &Rules,
+    schedule: &Schedule,
+    keep: &Keep,
+) -> Vec<Placed> {
+    let steps = steps(graph, schedule, keep);
+    let mut placing = Placing::new(graph, rules);
+    placing.leafs(schedule);
+    placing.count(&steps);
+    for step in &steps {
+        placing.run(step);
+    }
+    placing.finish()
+}
+
+/// The order of `graph_copy`: before each split its copies, each with a dependency on what is copied.
+fn steps(graph: &Graph, schedule: &Schedule, keep: &Keep) -> Vec<Step> {
+    let mut steps = Vec::with_capacity(graph.nodes.len() + 64);
+    let none = [Id::NONE; MAX_SOURCES];
+    let depend = |on: &[Id], backend| {
+        let mut src = none;
+        for (slot, &id) in src.iter_mut().zip(on) {
+            *slot = id;
+        }
+        Step {
+            id: Id::NONE,
+            backend,
+            src,
+            dependency: true,
+        }
+    };
+    for split in &schedule.splits {
+        for &input in &split.inputs {
+            steps.push(depend(&[input], schedule.backend(input)));
+            if let Some(&id) = schedule.copies(input, split.backend).first() {
+                steps.push(Step {
+                    id,
+                    backend: split.backend,
+                    src: none,
+                    dependency: false,
+                });
+            }
+        }
+        for &id in &split.nodes {
+            steps.push(Step {
+                id,
+                backend: schedule.backend(id),
+                src: graph.at(id).src,
+                dependency: false,
+            });
+            for kept in keep.until(id).chunks(MAX_SOURCES) {
+                steps.push(depend(kept, split.backend));
+            }
+        }
+    }
+    steps
+}
+
+struct Placing<'a> {
+    graph: &'a Graph,
+    rules: &'a Rules,
+    states: Vec<State>,
+    buffers: Vec<Allocator>,
+    peaks: Vec<Stage>,
+    sizes: Vec<u64>,
+}
+
+impl<'a> Placing<'a> {
+    fn new(graph: &'a Graph, rules: &'a Rules) -> Self {
+        let backends = usize::from(rules.cpu()) + 1;
+        let alignment = |backend| {
+            if backend < usize::from(rules.gpus) {
+                GPU_ALIGNMENT
+            } else {
+                HOST_ALIGNMENT
+            }
+        };
+        Self {
+            graph,
+            rules,
+            states: vec![State::default(); graph.arena.len()],
+            buffers: (0..backends)
+                .map(|backend| Allocator::new(alignment(backend)))
+                .collect(),
+            peaks: vec![graph.at(Id::NONE).stage; backends],
+            sizes: vec![0; graph.arena.len()],
+        }
+    }
+
+    fn state(&self, id: Id) -> State {
+        self.states.get(id.index()).copied().unwrap_or_default()
+    }
+
+    fn change(&mut self, id: Id, change: impl FnOnce(&mut State)) {
+        if let Some(state) = self.states.get_mut(id.index()) {
+            change(state);
+        }
+    }
+
+    /// Inputs first, so that nothing is written over them; with a pipeline all copies before everything else.
+    fn leafs(&mut self, schedule: &Schedule) {
+        for &input in &schedule.pipeline_inputs {
+            let backend = schedule.backend(input);
+            for &copy in schedule.copies(input, backend) {
+                self.allocate(copy, backend);
+            }
+        }
+        if !schedule.pipeline_inputs.is_empty() {
+            for split in &schedule.splits {
+                for &input in &split.inputs {
+                    for &copy in schedule.copies(input, split.backend) {
+                        self.allocate(copy, split.backend);
+                    }
+                }
+            }
+        }
+        let graph = self.graph;
+        for &leaf in &graph.leafs {
+            self.allocate(leaf, schedule.backend(leaf));
+        }
+    }
+
+    fn count(&mut self, steps: &[Step]) {
+        for step in steps {
+            let view_src = self.graph.at(step.id).view_src;
+            if !step.dependency && view_src != Id::NONE {
+                self.change(view_src, |state| state.views += 1);
+            }
+            if !step.dependency && self.graph.at(step.id).input {
+                self.allocate(step.id, step.backend);
+            }
+            for id in step.src.into_iter().filter(|&id| id != Id::NONE) {
+                self.change(id, |state| state.children += 1);
+                if self.graph.at(id).input {
+                    self.allocate(id, step.backend);
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, step: &Step) {
+        let sources = step.src.into_iter().filter(|&id| id != Id::NONE);
+        for id in sources.clone() {
+            self.allocate(id, step.backend);
+        }
+        if !step.dependency {
+            self.allocate(step.id, step.backend);
+        }
+        for id in sources {
+            self.change(id, |state| state.children = state.children.saturating_sub(1));
+            let state = self.state(id);
+            if state.children != 0 || state.views != 0 {
+                continue;
+            }
+            match self.graph.at(id).view_src.some() {
+                Some(base) => {
+                    self.change(base, |state| state.views = state.views.saturating_sub(1));
+                    let state = self.state(base);
+                    if state.views == 0 && state.children == 0 && state.allocated {
+                        self.release(base);
+                    }
+                }
+                None if state.allocated => self.release(id),
+                None => {}
+            }
+        }
+    }
+
+    fn bytes(&mut self, id: Id, backend: u8) -> u64 {
+        let known = self.sizes.get(id.index()).copied().unwrap_or(0);
+        if known != 0 {
+            return known;
+        }
+        let bytes = self.rules.alloc_bytes(self.graph, backend, id);
+        if let Some(slot) = self.sizes.get_mut(id.index()) {
+            *slot = bytes;
+        }
+        bytes
+    }
+
+    fn allocate(&mut self, id: Id, backend: u8) {
+        let tensor = self.graph.at(id);
+        if tensor.home.is_some() || tensor.view_src != Id::NONE || self.state(id).allocated {
+            return;
+        }
+        if tensor.op.can_overwrite() && self.overwrite(id) {
+            return;
+        }
+        let bytes = self.bytes(id, backend);
+        let Some(buffer) = self.buffers.get_mut(usize::from(backend)) else {
+            return;
+        };
+        let before = buffer.grown();
+        let offset = buffer.allocate(bytes);
+        if buffer.grown() > before
+            && let Some(peak) = self.peaks.get_mut(usize::from(backend))
+        {
+            *peak = tensor.stage;
+        }
+        self.change(id, |state| {
+            state.allocated = true;
+            state.backend = backend;
+            state.offset = offset;
+        });
+    }
+
+    /// Takes the memory of a source of the same layout that nobody else needs; what is too much is given back.
+    fn overwrite(&mut self, id: Id) -> bool {
+        let tensor = self.graph.at(id);
+        for source in tensor.sources() {
+            let (state, parent) = (self.state(source), self.graph.at(source));
+            let free = state.allocated && state.children == 1 && state.views == 0;
+            if !free || parent.output || !tensor.same_layout(parent) {
+                continue;
+            }
+            let (old, new) = (
+                self.bytes(source, state.backend),
+                self.bytes(id, state.backend),
+            );
+            self.change(source, |state| state.allocated = false);
+            self.change(id, |own| {
+                own.allocated = true;
+                own.backend = state.backend;
+                own.offset = state.offset;
+            });
+            if let Some(buffer) = self.buffers.get_mut(usize::from(state.backend)) {
+                let (old, new) = (buffer.aligned(old), buffer.aligned(new));
+                if old > new {
+                    buffer.release(state.offset.saturating_add(new), old - new);
+                }
+            }
+            return true;
+        }
+        false
+    }
+
+    fn release(&mut self, id: Id) {
+        if self.graph.at(id).output {
+            return;
+        }
+        let state = self.state(id);
+        let bytes = self.bytes(id, state.backend);
+        if let Some(buffer) = self.buffers.get_mut(usize::from(state.backend)) {
+            buffer.release(state.offset, bytes);
+        }
+        self.change(id, |state| state.allocated = false);
+    }
+
+    fn finish(self) -> Vec<Placed> {
+        self.buffers
+            .iter()
+            .zip(self.peaks)
+            .map(|(buffer, peak)| Placed {
+                bytes: buffer.grown(),
+                peak,
+                held: Vec::new(),
+            })
+            .collect()
+    }
+}
