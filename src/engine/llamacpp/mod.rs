@@ -1,6 +1,7 @@
 //! llama.cpp: `llama-server` as built from the versions in `version`.
 
 mod auto;
+mod compute;
 mod config;
 mod host;
 mod kv_cache;

@@ -2,7 +2,8 @@
 //! `ggml/src/ggml-cpu/ggml-cpu.cpp` (0.6.0-dev).
 
 use super::graph::Graph;
-use super::tensor::{Dtype, Id, Op, Tensor};
+use super::tensor::{Id, Op, Tensor, row_bytes};
+use crate::quant::Type;
 
 /// Rows of a batch from which a GPU takes over operations on weights in main memory (`GGML_OP_OFFLOAD_MIN_BATCH`).
 const OFFLOAD_ROWS: u64 = 32;
@@ -74,7 +75,7 @@ impl Rules {
             let [ne0, ..] = node.ne;
             let over = ne0 % ROW_PADDING;
             if over != 0 {
-                bytes = bytes.saturating_add(node.dtype.row(ROW_PADDING - over));
+                bytes = bytes.saturating_add(row_bytes(node.dtype, ROW_PADDING - over));
             }
         }
         bytes
@@ -86,14 +87,14 @@ impl Rules {
         let mut end = node.bytes();
         let convert = self.converts(graph, node);
         let (k_tensor, v_tensor) = (graph.at(k), graph.at(v));
-        let k_copied = convert && k_tensor.dtype != Dtype::F16;
+        let k_copied = convert && k_tensor.dtype != Type::F16;
         if k_copied {
             end = padded(end).saturating_add(k_tensor.elements().saturating_mul(2));
         }
         let shared = v_tensor.view_src != Id::NONE
             && (v_tensor.view_src == k
                 || (v_tensor.view_src == k_tensor.view_src && v_tensor.offset == k_tensor.offset));
-        if convert && v_tensor.dtype != Dtype::F16 && !(shared && k_copied) {
+        if convert && v_tensor.dtype != Type::F16 && !(shared && k_copied) {
             end = padded(end).saturating_add(v_tensor.elements().saturating_mul(2));
         }
         end
@@ -109,7 +110,7 @@ impl Rules {
         let [width, ..] = q.ne;
         let compiled = matches!(width, 64 | 128 | 256)
             && k.dtype == v.dtype
-            && (matches!(k.dtype, Dtype::F16 | Dtype::Bf16) || is_q4_0(k.dtype) || is_q8_0(k.dtype));
+            && matches!(k.dtype, Type::F16 | Type::BF16 | Type::Q4_0 | Type::Q8_0);
         !compiled
     }
 
@@ -127,7 +128,11 @@ impl Rules {
         let grouped = groups_heads(graph, node);
         let quantized = k.dtype.is_quantized() || v.dtype.is_quantized();
         if !self.tensor_cores {
-            return if quantized { rows <= 2 } else { rows == 1 && !grouped };
+            return if quantized {
+                rows <= 2
+            } else {
+                rows == 1 && !grouped
+            };
         }
         if !grouped && rows == 1 {
             return true;
@@ -145,23 +150,6 @@ impl Rules {
 
 fn padded(bytes: u64) -> u64 {
     bytes.checked_next_multiple_of(128).unwrap_or(u64::MAX)
-}
-
-/// ggml type ids, the `code` of [`Dtype::Quantized`].
-const Q4_0: u16 = 2;
-const Q4_1: u16 = 3;
-const Q5_0: u16 = 6;
-const Q5_1: u16 = 7;
-const Q8_0: u16 = 8;
-const IQ4_NL: u16 = 20;
-const MXFP4: u16 = 39;
-
-fn is_q4_0(dtype: Dtype) -> bool {
-    matches!(dtype, Dtype::Quantized { code: Q4_0, .. })
-}
-
-fn is_q8_0(dtype: Dtype) -> bool {
-    matches!(dtype, Dtype::Quantized { code: Q8_0, .. })
 }
 
 /// Heads that share K are handled together (`gqa_opt_applies`).
@@ -197,12 +185,18 @@ fn has_attention_kernel(graph: &Graph, node: &Tensor) -> bool {
     fits && shared_mask && [k, v].into_iter().all(|tensor| is_cache_type(tensor.dtype))
 }
 
-fn is_cache_type(dtype: Dtype) -> bool {
-    match dtype {
-        Dtype::F32 | Dtype::F16 | Dtype::Bf16 => true,
-        Dtype::Quantized { code, .. } => matches!(code, Q4_0 | Q4_1 | Q5_0 | Q5_1 | Q8_0),
-        Dtype::I32 | Dtype::I64 => false,
-    }
+fn is_cache_type(dtype: Type) -> bool {
+    matches!(
+        dtype,
+        Type::F32
+            | Type::F16
+            | Type::BF16
+            | Type::Q4_0
+            | Type::Q4_1
+            | Type::Q5_0
+            | Type::Q5_1
+            | Type::Q8_0
+    )
 }
 
 /// `ggml_backend_cuda_device_supports_op`, for the operations that graph builders use.
@@ -215,30 +209,27 @@ fn gpu_supports(graph: &Graph, node: &Tensor) -> bool {
         Op::MulMat | Op::MulMatId => {
             let dense = [first, second].into_iter().all(|tensor| {
                 let [nb0, ..] = tensor.nb;
-                nb0 == tensor.dtype.size()
+                nb0 == tensor.dtype.block_bytes()
             });
-            dense && !(second.dtype == Dtype::F16 && first.dtype != Dtype::F16)
+            dense && !(second.dtype == Type::F16 && first.dtype != Type::F16)
         }
         Op::GetRows => match first.dtype {
-            Dtype::Quantized { code: IQ4_NL | MXFP4, .. } => {
+            // Super-blocks are gathered whole.
+            Type::IQ4_NL | Type::MXFP4 => {
                 let [ne0, ..] = first.ne;
                 ne0.is_multiple_of(256)
             }
-            Dtype::I64 => false,
+            Type::I64 | Type::TQ1_0 | Type::TQ2_0 | Type::NVFP4 => false,
             _ => true,
         },
-        Op::SetRows => match node.dtype {
-            Dtype::Quantized { code, .. } => matches!(code, Q4_0 | Q4_1 | Q5_0 | Q5_1 | Q8_0 | IQ4_NL),
-            Dtype::F32 | Dtype::F16 | Dtype::Bf16 => true,
-            Dtype::I32 | Dtype::I64 => false,
-        },
+        Op::SetRows => is_cache_type(node.dtype) || node.dtype == Type::IQ4_NL,
         Op::Norm | Op::RmsNorm | Op::L2Norm | Op::SumRows => {
             let [nb0, ..] = first.nb;
-            nb0 == first.dtype.size()
+            nb0 == first.dtype.block_bytes()
         }
         Op::Rope => {
             let [nb0, ..] = first.nb;
-            nb0 == first.dtype.size() && first.is_contiguous_from(2)
+            nb0 == first.dtype.block_bytes() && first.is_contiguous_from(2)
         }
         Op::FlashAttn => has_attention_kernel(graph, node),
         Op::SsmConv => {

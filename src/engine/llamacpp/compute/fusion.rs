@@ -2,7 +2,8 @@
 //! (`ggml/src/ggml-cuda/ggml-cuda.cu` 0.6.0-dev).
 
 use super::graph::Graph;
-use super::tensor::{Dtype, Id, Op, Tensor};
+use super::tensor::{Id, Op, Tensor};
+use crate::quant::Type;
 
 /// Tensors that must outlive a node, in the order in which they were found.
 #[derive(Default)]
@@ -110,9 +111,7 @@ pub(super) fn optimize(graph: &Graph, nodes: &mut [Id], keep: &mut Keep) {
 fn group_shared_experts(graph: &Graph, nodes: &mut [Id], keep: &mut Keep) {
     let mut index = 0;
     while index + 5 < nodes.len() {
-        let op = |nodes: &[Id], at: usize| {
-            nodes.get(at).map_or(Op::None, |&id| graph.at(id).op)
-        };
+        let op = |nodes: &[Id], at: usize| nodes.get(at).map_or(Op::None, |&id| graph.at(id).op);
         if op(nodes, index) != Op::MulMatId {
             index += 1;
             continue;
@@ -123,12 +122,18 @@ fn group_shared_experts(graph: &Graph, nodes: &mut [Id], keep: &mut Keep) {
             if here == Op::MulMatId && op(nodes, other + 1) == Op::MulMatId {
                 break;
             }
-            let view = View { graph, nodes: &*nodes };
+            let view = View {
+                graph,
+                nodes: &*nodes,
+            };
             if here == Op::MulMat && matches_shared_expert(&view, index, other) {
                 if let Some(range) = nodes.get_mut(index + 3..other + 3) {
                     range.rotate_right(3);
                 }
-                let view = View { graph, nodes: &*nodes };
+                let view = View {
+                    graph,
+                    nodes: &*nodes,
+                };
                 let up = *graph.at(view.at(index + 2).source(1));
                 keep.add(up.source(1), view.id(index + 5));
                 keep.add(up.source(2), view.id(index + 5));
@@ -142,7 +147,14 @@ fn group_shared_experts(graph: &Graph, nodes: &mut [Id], keep: &mut Keep) {
 }
 
 fn matches_shared_expert(view: &View<'_>, routed: usize, shared: usize) -> bool {
-    let indices = [routed, routed + 1, routed + 2, shared, shared + 1, shared + 2];
+    let indices = [
+        routed,
+        routed + 1,
+        routed + 2,
+        shared,
+        shared + 1,
+        shared + 2,
+    ];
     let ops = [
         Op::MulMatId,
         Op::MulMatId,
@@ -198,7 +210,7 @@ const SUMMED_EXPERTS: usize = 15;
 /// The weighted sum of the chosen experts (`ggml_cuda_match_moe_weighted_reduction`); its length in nodes.
 fn keep_weighted_sum(view: &View<'_>, start: usize, keep: &mut Keep) -> Option<usize> {
     let first = view.at(start);
-    if first.op != Op::Mul || first.dtype != Dtype::F32 {
+    if first.op != Op::Mul || first.dtype != Type::F32 {
         return None;
     }
     let (experts, mut weights) = split_product(view.graph, first)?;
@@ -234,7 +246,11 @@ fn keep_weighted_sum(view: &View<'_>, start: usize, keep: &mut Keep) -> Option<u
                 views.push(view.id(index));
             }
             Op::Add => {
-                let left = if adds == 0 { views.first().copied()? } else { sum };
+                let left = if adds == 0 {
+                    views.first().copied()?
+                } else {
+                    sum
+                };
                 let right = views.get(adds + 1).copied()?;
                 if (node.source(0), node.source(1)) != (left, right) {
                     return None;
@@ -264,11 +280,11 @@ fn keep_weighted_sum(view: &View<'_>, start: usize, keep: &mut Keep) -> Option<u
 fn split_product(graph: &Graph, product: &Tensor) -> Option<(Id, Id)> {
     let is_full = |id: Id| {
         let tensor = graph.at(id);
-        tensor.dtype == Dtype::F32 && tensor.is_contiguous() && tensor.ne == product.ne
+        tensor.dtype == Type::F32 && tensor.is_contiguous() && tensor.ne == product.ne
     };
     let is_weight = |id: Id| {
         let ([one, weight @ ..], [_, rows @ ..]) = (graph.at(id).ne, product.ne);
-        graph.at(id).dtype == Dtype::F32 && one == 1 && weight == rows
+        graph.at(id).dtype == Type::F32 && one == 1 && weight == rows
     };
     let (left, right) = (product.source(0), product.source(1));
     if right == Id::NONE {
@@ -303,7 +319,11 @@ fn keep_router(view: &View<'_>, start: usize, keep: &mut Keep) -> Option<usize> 
     if biased {
         at += 1;
     }
-    let sorted = if biased { view.id(at - 1) } else { view.id(scores) };
+    let sorted = if biased {
+        view.id(at - 1)
+    } else {
+        view.id(scores)
+    };
     if view.op(at) != Op::Argsort || view.at(at).source(0) != sorted {
         return None;
     }

@@ -1,7 +1,8 @@
 //! A compute graph under construction: nodes in the order in which they run, as `ggml_build_forward_expand` puts them
 //! (`ggml/src/ggml.c` 0.6.0-dev).
 
-use super::tensor::{Arena, Dtype, Home, Id, Op, Part, Stage, Tensor};
+use super::tensor::{Arena, Home, Id, Op, Part, Stage, Tensor};
+use crate::quant::Type;
 
 /// A graph and its tensors.
 pub(super) struct Graph {
@@ -53,19 +54,19 @@ impl Graph {
     }
 
     /// An input that is filled before each batch.
-    pub(super) fn input(&mut self, dtype: Dtype, ne: [u64; 4]) -> Id {
+    pub(super) fn input(&mut self, dtype: Type, ne: [u64; 4]) -> Id {
         let mut tensor = Arena::dense(dtype, ne);
         tensor.input = true;
         self.push(tensor)
     }
 
     /// A tensor without data or operation.
-    pub(super) fn bare(&mut self, dtype: Dtype, ne: [u64; 4]) -> Id {
+    pub(super) fn bare(&mut self, dtype: Type, ne: [u64; 4]) -> Id {
         self.push(Arena::dense(dtype, ne))
     }
 
     /// A weight or a cache that exists already.
-    pub(super) fn existing(&mut self, dtype: Dtype, ne: [u64; 4], home: Home) -> Id {
+    pub(super) fn existing(&mut self, dtype: Type, ne: [u64; 4], home: Home) -> Id {
         let mut tensor = Arena::dense(dtype, ne);
         tensor.home = Some(home);
         self.push(tensor)
@@ -75,7 +76,7 @@ impl Graph {
     pub(super) fn node<const N: usize>(
         &mut self,
         op: Op,
-        dtype: Dtype,
+        dtype: Type,
         ne: [u64; 4],
         sources: [Id; N],
     ) -> Id {
@@ -184,10 +185,10 @@ mod tests {
     fn sources_come_before_their_users_and_once() {
         let mut graph = Graph::with_capacity(8);
         let shape = [4, 1, 1, 1];
-        let input = graph.input(Dtype::F32, shape);
-        let left = graph.node(Op::Scale, Dtype::F32, shape, [input]);
-        let right = graph.node(Op::Sqr, Dtype::F32, shape, [left]);
-        let sum = graph.node(Op::Add, Dtype::F32, shape, [right, left]);
+        let input = graph.input(Type::F32, shape);
+        let left = graph.node(Op::Scale, Type::F32, shape, [input]);
+        let right = graph.node(Op::Sqr, Type::F32, shape, [left]);
+        let sum = graph.node(Op::Add, Type::F32, shape, [right, left]);
         graph.expand(sum);
         graph.expand(right);
         assert_eq!(graph.nodes, [left, right, sum]);

@@ -20,7 +20,7 @@ pub(in crate::engine::llamacpp) use reserve::{Buffers, ComputeBuffer, Exactness,
 
 use crate::model::Model;
 
-use self::tensor::Dtype;
+use crate::quant::Type;
 
 /// A weight, as the loader placed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ pub(in crate::engine::llamacpp) struct PlacedWeight<'a> {
     /// Its dimensions, innermost first; unused ones are 1.
     pub(in crate::engine::llamacpp) shape: [u64; 4],
     /// Its type.
-    pub(in crate::engine::llamacpp) format: Dtype,
+    pub(in crate::engine::llamacpp) format: Type,
     /// The GPU it is on; `None`: main memory.
     pub(in crate::engine::llamacpp) gpu: Option<usize>,
 }
@@ -84,9 +84,9 @@ pub(in crate::engine::llamacpp) struct GraphLoad {
     /// Cells per stream of sliding or chunked attention.
     pub(in crate::engine::llamacpp) window_cells: u64,
     /// Type of cached keys.
-    pub(in crate::engine::llamacpp) cache_k: Dtype,
+    pub(in crate::engine::llamacpp) cache_k: Type,
     /// Type of cached values.
-    pub(in crate::engine::llamacpp) cache_v: Dtype,
+    pub(in crate::engine::llamacpp) cache_v: Type,
     /// `flash_attn`; `None` is auto.
     pub(in crate::engine::llamacpp) flash_attn: Option<bool>,
     /// States of speculative rollback kept per sequence besides the current one.

@@ -1,7 +1,8 @@
 //! The operations of `ggml.h` (0.6.0-dev) that graph builders use: result shapes, sources, views.
 
 use super::graph::Graph;
-use super::tensor::{Dtype, Id, Op, dense};
+use super::tensor::{Id, Op, dense};
+use crate::quant::Type;
 
 impl Graph {
     /// Another shape over the same dense memory.
@@ -13,7 +14,7 @@ impl Graph {
     /// A part of a tensor; `nb` are the strides of dimensions 1 to 3.
     pub(super) fn view(&mut self, a: Id, ne: [u64; 4], nb: [u64; 3], offset: u64) -> Id {
         let [nb1, nb2, nb3] = nb;
-        let nb0 = self.at(a).dtype.size();
+        let nb0 = self.at(a).dtype.block_bytes();
         self.view_node(Op::View, a, ne, [nb0, nb1, nb2, nb3], offset)
     }
 
@@ -70,7 +71,7 @@ impl Graph {
     }
 
     /// A copy in another type, which names itself as second source.
-    pub(super) fn cast(&mut self, a: Id, dtype: Dtype) -> Id {
+    pub(super) fn cast(&mut self, a: Id, dtype: Type) -> Id {
         let ne = self.at(a).ne;
         self.node(Op::Cpy, dtype, ne, [a])
     }
@@ -119,7 +120,7 @@ impl Graph {
     /// Matrix product with a weight or a cache.
     pub(super) fn mul_mat(&mut self, a: Id, b: Id) -> Id {
         let ([_, rows, ..], [_, ne1, ne2, ne3]) = (self.at(a).ne, self.at(b).ne);
-        self.node(Op::MulMat, Dtype::F32, [rows, ne1, ne2, ne3], [a, b])
+        self.node(Op::MulMat, Type::F32, [rows, ne1, ne2, ne3], [a, b])
     }
 
     /// Matrix product with the chosen experts.
@@ -128,7 +129,7 @@ impl Graph {
         let [_, _, tokens, _] = self.at(b).ne;
         self.node(
             Op::MulMatId,
-            Dtype::F32,
+            Type::F32,
             [rows, chosen, tokens, 1],
             [experts, b, ids],
         )
@@ -137,8 +138,8 @@ impl Graph {
     /// Rows of `a` chosen by `ids`.
     pub(super) fn get_rows(&mut self, a: Id, ids: Id) -> Id {
         let dtype = match self.at(a).dtype {
-            Dtype::I32 => Dtype::I32,
-            _ => Dtype::F32,
+            Type::I32 => Type::I32,
+            _ => Type::F32,
         };
         let ([row, ..], [ne0, ne1, ne2, _]) = (self.at(a).ne, self.at(ids).ne);
         self.node(Op::GetRows, dtype, [row, ne0, ne1, ne2], [a, ids])
@@ -172,7 +173,7 @@ impl Graph {
         let sinks = sinks.unwrap_or(Id::NONE);
         self.node(
             Op::FlashAttn,
-            Dtype::F32,
+            Type::F32,
             [width, ne2, ne1, ne3],
             [q, k, v, mask, sinks],
         )
@@ -208,7 +209,7 @@ impl Graph {
     /// The positions of the `k` largest values of each row: a view of the whole order.
     pub(super) fn argsort_top_k(&mut self, a: Id, k: u64) -> Id {
         let ne = self.at(a).ne;
-        let order = self.node(Op::Argsort, Dtype::I32, ne, [a]);
+        let order = self.node(Op::Argsort, Type::I32, ne, [a]);
         let ([_, ne1, ne2, ne3], [_, nb1, nb2, nb3]) = (ne, self.at(order).nb);
         self.view(order, [k, ne1, ne2, ne3], [nb1, nb2, nb3], 0)
     }
@@ -216,7 +217,7 @@ impl Graph {
     /// The positions of the `k` largest values of each row.
     pub(super) fn top_k(&mut self, a: Id, k: u64) -> Id {
         let [_, ne1, ne2, ne3] = self.at(a).ne;
-        self.node(Op::TopK, Dtype::I32, [k, ne1, ne2, ne3], [a])
+        self.node(Op::TopK, Type::I32, [k, ne1, ne2, ne3], [a])
     }
 
     /// The sum of each row.

@@ -6,7 +6,7 @@ use super::backend::Rules;
 use super::fusion::Keep;
 use super::graph::Graph;
 use super::schedule::Schedule;
-use super::tensor::{Id, MAX_SOURCES, Op, Part, Stage};
+use super::tensor::{Id, MAX_SOURCES, Part, Stage};
 
 /// Alignment of CUDA buffers (`ggml_backend_cuda_buffer_type_get_alignment`).
 const GPU_ALIGNMENT: u64 = 128;
@@ -44,12 +44,7 @@ struct Step {
 }
 
 /// Places every tensor of the graph; one entry per backend.
-pub(super) fn place(
-    graph: &Graph,
-    rules: &Rules,
-    schedule: &Schedule,
-    keep: &Keep,
-) -> Vec<Placed> {
+pub(super) fn place(graph: &Graph, rules: &Rules, schedule: &Schedule, keep: &Keep) -> Vec<Placed> {
     let steps = steps(graph, schedule, keep);
     let mut placing = Placing::new(graph, rules);
     placing.leafs(schedule);
@@ -194,7 +189,9 @@ impl<'a> Placing<'a> {
             self.allocate(step.id, step.backend);
         }
         for id in sources {
-            self.change(id, |state| state.children = state.children.saturating_sub(1));
+            self.change(id, |state| {
+                state.children = state.children.saturating_sub(1)
+            });
             let state = self.state(id);
             if state.children != 0 || state.views != 0 {
                 continue;

@@ -2,13 +2,13 @@
 
 use crate::model::Layer;
 
-use super::tensor::Dtype;
 use super::{GraphConfig, PlacedWeight};
+use crate::quant::Type;
 
 /// A weight of a block or of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Weight {
-    pub(super) dtype: Dtype,
+    pub(super) dtype: Type,
     pub(super) ne: [u64; 4],
     /// GPU, or the number of GPUs for main memory.
     pub(super) backend: u8,
@@ -106,7 +106,11 @@ impl<'a> Plan<'a> {
                     index,
                     weights,
                     backend: own,
-                    cache: if config.placement.kv_offload { own } else { cpu },
+                    cache: if config.placement.kv_offload {
+                        own
+                    } else {
+                        cpu
+                    },
                 }
             })
             .collect();

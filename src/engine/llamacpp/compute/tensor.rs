@@ -1,5 +1,7 @@
 //! Tensors of a compute graph: shapes, strides, views and sources, as `ggml.c` (0.6.0-dev) makes them. No data.
 
+use crate::quant::Type;
+
 /// Index of a tensor in its [`Arena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Id(u32);
@@ -24,46 +26,9 @@ impl Id {
     }
 }
 
-/// Element type, as far as sizes and kernel choices depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Dtype {
-    F32,
-    F16,
-    Bf16,
-    I32,
-    I64,
-    /// Blocks of `block` values in `bytes` bytes; `code` tells types of equal size apart.
-    Quantized { code: u16, block: u16, bytes: u16 },
-}
-
-impl Dtype {
-    /// Values per block.
-    pub(super) fn block(self) -> u64 {
-        match self {
-            Self::Quantized { block, .. } => u64::from(block.max(1)),
-            _ => 1,
-        }
-    }
-
-    /// Bytes per block.
-    pub(super) fn size(self) -> u64 {
-        match self {
-            Self::F32 | Self::I32 => 4,
-            Self::F16 | Self::Bf16 => 2,
-            Self::I64 => 8,
-            Self::Quantized { bytes, .. } => u64::from(bytes),
-        }
-    }
-
-    /// Bytes of a row of `values` values.
-    pub(super) fn row(self, values: u64) -> u64 {
-        self.size().saturating_mul(values) / self.block()
-    }
-
-    /// Stored in blocks with scales.
-    pub(super) fn is_quantized(self) -> bool {
-        matches!(self, Self::Quantized { .. })
-    }
+/// Bytes of a row; what does not divide into blocks is cut off.
+pub(super) fn row_bytes(dtype: Type, values: u64) -> u64 {
+    dtype.block_bytes().saturating_mul(values) / dtype.block_elements()
 }
 
 /// What a node computes, as far as placement and allocation depend on it.
@@ -173,7 +138,7 @@ pub(super) const MAX_SOURCES: usize = 10;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tensor {
     pub(super) op: Op,
-    pub(super) dtype: Dtype,
+    pub(super) dtype: Type,
     pub(super) ne: [u64; 4],
     pub(super) nb: [u64; 4],
     pub(super) src: [Id; MAX_SOURCES],
@@ -191,16 +156,24 @@ pub(super) struct Tensor {
 
 /// A part of the graph, named in explanations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Stage {
+pub(in crate::engine::llamacpp) struct Stage {
     /// Which part.
-    pub(super) part: Part,
+    pub(in crate::engine::llamacpp) part: Part,
     /// Block it belongs to, where it does.
-    pub(super) block: Option<u32>,
+    pub(in crate::engine::llamacpp) block: Option<u32>,
+}
+
+impl Stage {
+    /// The beginning of a graph.
+    pub(super) const NOTHING: Self = Self {
+        part: Part::Input,
+        block: None,
+    };
 }
 
 /// Parts of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(in crate::engine::llamacpp) enum Part {
     /// Token embeddings and other inputs.
     Input,
     /// Attention.
@@ -219,7 +192,7 @@ pub(super) enum Part {
 
 const EMPTY: Tensor = Tensor {
     op: Op::None,
-    dtype: Dtype::F32,
+    dtype: Type::F32,
     ne: [1; 4],
     nb: [4; 4],
     src: [Id::NONE; MAX_SOURCES],
@@ -229,10 +202,7 @@ const EMPTY: Tensor = Tensor {
     input: false,
     output: false,
     compute: false,
-    stage: Stage {
-        part: Part::Input,
-        block: None,
-    },
+    stage: Stage::NOTHING,
 };
 
 impl Tensor {
@@ -253,10 +223,12 @@ impl Tensor {
             return 0;
         }
         let ([ne0, ne @ ..], [nb0, nb @ ..]) = (self.ne, self.nb);
-        let head = if self.dtype.block() == 1 {
-            self.dtype.size().saturating_add((ne0 - 1).saturating_mul(nb0))
+        let head = if self.dtype.block_elements() == 1 {
+            self.dtype
+                .block_bytes()
+                .saturating_add((ne0 - 1).saturating_mul(nb0))
         } else {
-            ne0.saturating_mul(nb0) / self.dtype.block()
+            ne0.saturating_mul(nb0) / self.dtype.block_elements()
         };
         ne.iter().zip(nb).fold(head, |bytes, (&ne, nb)| {
             bytes.saturating_add((ne - 1).saturating_mul(nb))
@@ -266,10 +238,10 @@ impl Tensor {
     /// No gaps from dimension `from` on, dense rows below it (`ggml_is_contiguous_n`).
     pub(super) fn is_contiguous_from(&self, from: usize) -> bool {
         let ([ne0, ne @ ..], [nb0, nb @ ..]) = (self.ne, self.nb);
-        if ne0 != self.dtype.block() && nb0 != self.dtype.size() {
+        if ne0 != self.dtype.block_elements() && nb0 != self.dtype.block_bytes() {
             return false;
         }
-        let mut next = self.dtype.row(ne0);
+        let mut next = row_bytes(self.dtype, ne0);
         for (dimension, (ne, nb)) in (1..).zip(ne.into_iter().zip(nb)) {
             if ne == 1 {
                 continue;
@@ -308,11 +280,11 @@ impl Tensor {
 }
 
 /// Strides of a dense tensor.
-pub(super) fn dense(dtype: Dtype, ne: [u64; 4]) -> [u64; 4] {
+pub(super) fn dense(dtype: Type, ne: [u64; 4]) -> [u64; 4] {
     let [ne0, ne1, ne2, _] = ne;
-    let row = dtype.row(ne0);
+    let row = row_bytes(dtype, ne0);
     let plane = row.saturating_mul(ne1);
-    [dtype.size(), row, plane, plane.saturating_mul(ne2)]
+    [dtype.block_bytes(), row, plane, plane.saturating_mul(ne2)]
 }
 
 /// All tensors of one graph.
@@ -350,7 +322,7 @@ impl Arena {
     }
 
     /// A dense tensor without an operation.
-    pub(super) fn dense(dtype: Dtype, ne: [u64; 4]) -> Tensor {
+    pub(super) fn dense(dtype: Type, ne: [u64; 4]) -> Tensor {
         Tensor {
             dtype,
             ne,
@@ -386,18 +358,12 @@ impl Arena {
 mod tests {
     use super::*;
 
-    const Q4_K: Dtype = Dtype::Quantized {
-        code: 12,
-        block: 256,
-        bytes: 144,
-    };
-
     #[test]
     fn bytes_of_dense_and_strided_tensors() {
-        assert_eq!(Arena::dense(Dtype::F32, [3, 5, 1, 1]).bytes(), 60);
-        assert_eq!(Arena::dense(Q4_K, [512, 2, 1, 1]).bytes(), 4 * 144);
+        assert_eq!(Arena::dense(Type::F32, [3, 5, 1, 1]).bytes(), 60);
+        assert_eq!(Arena::dense(Type::Q4_K, [512, 2, 1, 1]).bytes(), 4 * 144);
         let mut arena = Arena::default();
-        let base = arena.push(Arena::dense(Dtype::F32, [8, 4, 1, 1]));
+        let base = arena.push(Arena::dense(Type::F32, [8, 4, 1, 1]));
         let view = arena.view(base, [2, 4, 1, 1], [4, 32, 128, 128], 8);
         assert_eq!(view.bytes(), 4 + 4 + 3 * 32);
         assert!(!view.is_contiguous());
@@ -407,7 +373,7 @@ mod tests {
     #[test]
     fn a_view_of_a_view_names_the_root() {
         let mut arena = Arena::default();
-        let base = arena.push(Arena::dense(Dtype::F32, [8, 4, 1, 1]));
+        let base = arena.push(Arena::dense(Type::F32, [8, 4, 1, 1]));
         let first = arena.view(base, [8, 2, 1, 1], [4, 32, 64, 64], 64);
         let first = arena.push(first);
         let second = arena.view(first, [8, 1, 1, 1], [4, 32, 32, 32], 32);

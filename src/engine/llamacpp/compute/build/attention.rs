@@ -3,7 +3,8 @@
 use super::Builder;
 use super::input::CacheInputs;
 use crate::engine::llamacpp::compute::plan::Block;
-use crate::engine::llamacpp::compute::tensor::{Dtype, Home, Id, Op};
+use crate::engine::llamacpp::compute::tensor::{Home, Id, Op, row_bytes};
+use crate::quant::Type;
 
 /// Shapes of one attention.
 #[derive(Clone, Copy)]
@@ -51,12 +52,9 @@ impl Builder<'_> {
             let joint = self.bias(block, "attn_qkv.bias", joint);
             let row = self.graph.at(joint).nb[1];
             let part = |builder: &mut Self, width: u64, count: u64, from: u64| {
-                builder.graph.view_3d(
-                    joint,
-                    [width, count, tokens],
-                    [4 * width, row],
-                    4 * from,
-                )
+                builder
+                    .graph
+                    .view_3d(joint, [width, count, tokens], [4 * width, row], 4 * from)
             };
             return Qkv {
                 q: part(self, heads.k_width, heads.q, 0),
@@ -86,7 +84,11 @@ impl Builder<'_> {
         qkv: Qkv,
         softmax: Softmax,
     ) -> Id {
-        let Qkv { mut q, mut k, mut v } = qkv;
+        let Qkv {
+            mut q,
+            mut k,
+            mut v,
+        } = qkv;
         if let Some(rotation) = cache.k_rotation {
             q = self.rotate(q, rotation);
             k = self.rotate(k, rotation);
@@ -95,8 +97,9 @@ impl Builder<'_> {
             v = self.rotate(v, rotation);
         }
         self.graph.expand(q);
-        self.graph.expand(v);
-        self.graph.expand(k);
+        let (first, second) = if cache.keys_first { (k, v) } else { (v, k) };
+        self.graph.expand(first);
+        self.graph.expand(second);
         let (k, v) = self.store(block, heads, cache, k, v);
         let mixed = self.mix(block, q, k, v, cache.mask, softmax);
         match cache.v_rotation {
@@ -153,7 +156,8 @@ impl Builder<'_> {
 
     /// Keys written row by row (`cpy_k`).
     pub(super) fn store_keys(&mut self, cache: Id, k: Id, cells: Id) -> Id {
-        let ([width, heads, tokens, _], [_, _, row, _]) = (self.graph.at(k).ne, self.graph.at(k).nb);
+        let ([width, heads, tokens, _], [_, _, row, _]) =
+            (self.graph.at(k).ne, self.graph.at(k).nb);
         let k = self
             .graph
             .view_2d(k, width.saturating_mul(heads), tokens, row, 0);
@@ -176,7 +180,8 @@ impl Builder<'_> {
         if self.flash_attn {
             return self.store_keys(cache, v, cells);
         }
-        let ([width, heads, tokens, _], [_, _, row, _]) = (self.graph.at(v).ne, self.graph.at(v).nb);
+        let ([width, heads, tokens, _], [_, _, row, _]) =
+            (self.graph.at(v).ne, self.graph.at(v).nb);
         let all = width.saturating_mul(heads);
         let flat = [all, tokens, 1, 1];
         let mut v = if row == 4 * all {
@@ -199,7 +204,7 @@ impl Builder<'_> {
     pub(super) fn cached_keys(&mut self, cache: Id, heads: Heads, cells: u64) -> Id {
         let dtype = self.graph.at(cache).dtype;
         let [row, ..] = self.graph.at(cache).ne;
-        let (row, head) = (dtype.row(row), dtype.row(heads.k_width));
+        let (row, head) = (row_bytes(dtype, row), row_bytes(dtype, heads.k_width));
         let streams = self.streams();
         let ne = [heads.k_width, heads.kv, cells, streams];
         let nb = [head, row, row.saturating_mul(cells)];
@@ -211,13 +216,13 @@ impl Builder<'_> {
         let [row, ..] = self.graph.at(cache).ne;
         let streams = self.streams();
         if self.flash_attn {
-            let (row, head) = (dtype.row(row), dtype.row(heads.v_width));
+            let (row, head) = (row_bytes(dtype, row), row_bytes(dtype, heads.v_width));
             let ne = [heads.v_width, heads.kv, cells, streams];
             return self
                 .graph
                 .view(cache, ne, [head, row, row.saturating_mul(cells)], 0);
         }
-        let line = dtype.row(cells);
+        let line = row_bytes(dtype, cells);
         let ne = [cells, heads.kv, heads.v_width, streams];
         let nb = [
             line.saturating_mul(heads.v_width),
@@ -261,15 +266,15 @@ impl Builder<'_> {
         mixed
     }
 
-    fn fused(
-        &mut self,
-        block: &Block<'_>,
-        q: Id,
-        k: Id,
-        v: Id,
-        mask: Id,
-        softmax: Softmax,
-    ) -> Id {
+    fn fused(&mut self, block: &Block<'_>, q: Id, k: Id, v: Id, mask: Id, softmax: Softmax) -> Id {
+        let [k, v] = [k, v].map(|cached| {
+            // The kernels have no f32 input.
+            if self.graph.at(cached).dtype == Type::F32 {
+                self.graph.cast(cached, Type::F16)
+            } else {
+                cached
+            }
+        });
         let mut mixed = self.graph.flash_attn(q, k, v, mask, softmax.sinks);
         self.attention_nodes.push((mixed, block.backend));
         if let Some(v_up) = softmax.v_up {
@@ -282,15 +287,7 @@ impl Builder<'_> {
         self.graph.reshape(mixed, flat)
     }
 
-    fn unfused(
-        &mut self,
-        q: Id,
-        k: Id,
-        v: Id,
-        transposed: bool,
-        mask: Id,
-        softmax: Softmax,
-    ) -> Id {
+    fn unfused(&mut self, q: Id, k: Id, v: Id, transposed: bool, mask: Id, softmax: Softmax) -> Id {
         let mut scores = self.graph.mul_mat(k, q);
         if softmax.capped {
             scores = self.graph.scale(scores);
@@ -336,11 +333,6 @@ impl Builder<'_> {
     pub(super) fn output_projection(&mut self, block: &Block<'_>, a: Id) -> Id {
         let a = self.project(block, "attn_output.weight", a);
         self.bias(block, "attn_output.bias", a)
-    }
-
-    /// Cached type as it is stored.
-    pub(super) fn is_cache_f32(&self) -> bool {
-        self.load.cache_k == Dtype::F32
     }
 }
 

@@ -1,7 +1,8 @@
 //! Inputs of a graph: embeddings, positions, rows of logits, masks (`build_inp_*`, `build_attn_inp_*`).
 
 use super::Builder;
-use crate::engine::llamacpp::compute::tensor::{Dtype, Id, Op};
+use crate::engine::llamacpp::compute::tensor::{Id, Op};
+use crate::quant::Type;
 
 /// What every attention over keys and values reads.
 #[derive(Clone, Copy)]
@@ -18,6 +19,8 @@ pub(super) struct CacheInputs {
     pub(super) v_rotation: Option<Id>,
     /// Cells per stream.
     pub(super) cells: u64,
+    /// Keys are computed before values (where there is a second cache for windows).
+    pub(super) keys_first: bool,
 }
 
 /// What of a cache the inputs depend on.
@@ -38,16 +41,16 @@ impl Builder<'_> {
     /// input, which exceeds the model's where images enter further layers.
     pub(super) fn embeddings(&mut self, width: u64, mixed: bool) -> Id {
         let tokens = self.batch.tokens;
-        let ids = self.graph.input(Dtype::I32, [tokens, 1, 1, 1]);
-        let embedded = self.graph.input(Dtype::F32, [width, tokens, 1, 1]);
+        let ids = self.graph.input(Type::I32, [tokens, 1, 1, 1]);
+        let embedded = self.graph.input(Type::F32, [width, tokens, 1, 1]);
         let from_tokens = self.token_rows(ids, width);
         if !(mixed && self.load.since_mid_2026) {
             let chosen = self.graph.select(&[from_tokens, embedded], 0);
             return chosen;
         }
-        let mixed_ids = self.graph.input(Dtype::I32, [tokens, 1, 1, 1]);
-        let slots = self.graph.input(Dtype::I64, [tokens, 1, 1, 1]);
-        let mixed = self.graph.input(Dtype::F32, [width, tokens, 1, 1]);
+        let mixed_ids = self.graph.input(Type::I32, [tokens, 1, 1, 1]);
+        let slots = self.graph.input(Type::I64, [tokens, 1, 1, 1]);
+        let mixed = self.graph.input(Type::F32, [width, tokens, 1, 1]);
         let copy = self.graph.map(Op::Dup, mixed);
         let rows = self.token_rows(mixed_ids, width);
         let mixed = self.graph.set_rows(copy, rows, slots);
@@ -70,26 +73,25 @@ impl Builder<'_> {
     /// Position of each token; `per_token` values for multi-axis rotation.
     pub(super) fn positions(&mut self, per_token: u64) -> Id {
         let count = self.batch.tokens.saturating_mul(per_token);
-        self.graph.input(Dtype::I32, [count, 1, 1, 1])
+        self.graph.input(Type::I32, [count, 1, 1, 1])
     }
 
     /// Rows of which logits are wanted.
     pub(super) fn output_ids(&mut self) -> Id {
-        self.graph
-            .input(Dtype::I32, [self.batch.outputs, 1, 1, 1])
+        self.graph.input(Type::I32, [self.batch.outputs, 1, 1, 1])
     }
 
     /// Inputs of a cache of keys and values.
     pub(super) fn cache_inputs(&mut self, shape: CacheShape) -> CacheInputs {
         let tokens = self.batch.tokens;
-        let k_cells = self.graph.input(Dtype::I64, [tokens, 1, 1, 1]);
+        let k_cells = self.graph.input(Type::I64, [tokens, 1, 1, 1]);
         // Transposed values are written element by element.
         let v_rows = if self.flash_attn {
             tokens
         } else {
             tokens.saturating_mul(shape.v_width)
         };
-        let v_cells = self.graph.input(Dtype::I64, [v_rows, 1, 1, 1]);
+        let v_cells = self.graph.input(Type::I64, [v_rows, 1, 1, 1]);
         let mask = self.mask(shape.cells);
         let (k_rotation, v_rotation) = self.rotations(shape);
         CacheInputs {
@@ -99,6 +101,7 @@ impl Builder<'_> {
             k_rotation,
             v_rotation,
             cells: shape.cells,
+            keys_first: false,
         }
     }
 
@@ -106,9 +109,9 @@ impl Builder<'_> {
     pub(super) fn mask(&mut self, cells: u64) -> Id {
         let streams = self.streams();
         let dtype = if self.flash_attn {
-            Dtype::F16
+            Type::F16
         } else {
-            Dtype::F32
+            Type::F32
         };
         let rows = self.batch.tokens / streams.max(1);
         self.graph.input(dtype, [cells, rows, 1, streams])
@@ -123,10 +126,10 @@ impl Builder<'_> {
             while shape.head_k.is_multiple_of(2 * size) {
                 size *= 2;
             }
-            self.graph.input(Dtype::F32, [size, size, 1, 1])
+            self.graph.input(Type::F32, [size, size, 1, 1])
         });
         let v = (v.is_quantized() && fits(shape.head_v))
-            .then(|| self.graph.input(Dtype::F32, [64, 64, 1, 1]));
+            .then(|| self.graph.input(Type::F32, [64, 64, 1, 1]));
         (k, v)
     }
 }

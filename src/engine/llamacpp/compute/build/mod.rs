@@ -4,12 +4,18 @@ mod attention;
 mod experts;
 mod feed_forward;
 mod input;
+mod transformer;
 
-use super::GraphLoad;
 use super::backend::Rules;
 use super::graph::Graph;
 use super::plan::{Block, Plan, Weight};
 use super::tensor::{Home, Id, Op, Part};
+use super::{Exactness, GraphConfig, GraphLoad};
+use crate::model::{Activation, Model, Norm, Scoring};
+use crate::quant::Type;
+
+use self::experts::Routing;
+use self::transformer::{SOFTMAX_NORMALIZED, Style};
 
 /// One graph to build.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +31,7 @@ pub(super) struct Batch {
 /// A graph under construction, with what its parts share.
 pub(super) struct Builder<'a> {
     pub(super) graph: Graph,
+    model: &'a Model,
     pub(super) plan: &'a Plan<'a>,
     pub(super) load: &'a GraphLoad,
     pub(super) rules: &'a Rules,
@@ -37,31 +44,36 @@ pub(super) struct Builder<'a> {
     /// Attention nodes with the backend of their block, to resolve `flash_attn = auto`.
     pub(super) attention_nodes: Vec<(Id, u8)>,
     known: Vec<(&'static str, usize, Id)>,
+    /// Rotary factors, one copy per device (`TENSOR_DUPLICATED` in `llama-model-loader.cpp`).
+    rope_factors: Vec<(u8, Id)>,
 }
 
 /// Blocks are counted from 0; what stands outside of them is filed under this.
 const OUTSIDE: usize = usize::MAX;
 
 impl<'a> Builder<'a> {
-    /// An empty graph.
-    pub(super) fn new(
+    fn new(
+        config: &'a GraphConfig<'a>,
         plan: &'a Plan<'a>,
-        load: &'a GraphLoad,
         rules: &'a Rules,
         batch: Batch,
         flash_attn: bool,
     ) -> Self {
+        let placement = config.placement;
         Self {
             graph: Graph::with_capacity(plan.blocks.len() * 96 + 64),
+            model: config.model,
             plan,
-            load,
+            load: &config.load,
             rules,
             batch,
             flash_attn,
-            pins_norms: false,
-            kv_offload: true,
+            // `graph_get_cb`: fewer than 32 tokens, or everything offloaded.
+            pins_norms: batch.tokens < 32 || placement.all_offloaded,
+            kv_offload: placement.kv_offload,
             attention_nodes: Vec::new(),
             known: Vec::new(),
+            rope_factors: Vec::new(),
         }
     }
 
@@ -198,10 +210,129 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Ends the graph with the logits.
-    pub(super) fn finish(mut self, logits: Id) -> (Graph, Vec<(Id, u8)>) {
-        self.graph.set_output(logits);
-        self.graph.expand(logits);
-        (self.graph, self.attention_nodes)
+    fn hidden_size(&self) -> u64 {
+        self.model.hidden_size
     }
+
+    fn activation(&self) -> Activation {
+        self.model.activation
+    }
+
+    fn final_norm(&self) -> Norm {
+        self.model.final_norm
+    }
+
+    /// Factors of rotary frequencies, of which each device has its own.
+    fn rope_factors(&mut self, block: &Block<'_>) -> Option<Id> {
+        let known = self.rope_factors.iter();
+        if let Some((_, id)) = known.clone().find(|(own, _)| *own == block.backend) {
+            return Some(*id);
+        }
+        let weight = ["rope_freqs.weight", "rope_factors_long.weight"]
+            .into_iter()
+            .find_map(|name| self.plan.outside.get(name))?;
+        let home = Home {
+            backend: block.backend,
+            weight: true,
+        };
+        let id = self.graph.existing(weight.dtype, weight.ne, home);
+        self.rope_factors.push((block.backend, id));
+        Some(id)
+    }
+
+    /// A factor per token row.
+    fn row_scales(&mut self) -> Id {
+        self.graph.input(Type::F32, [1, self.batch.tokens, 1, 1])
+    }
+
+    /// A factor per position of queries.
+    fn position_scales(&mut self) -> Id {
+        self.graph.input(Type::F32, [1, 1, self.batch.tokens, 1])
+    }
+}
+
+/// A built graph.
+pub(super) struct Built {
+    pub(super) graph: Graph,
+    /// Fused attention nodes with the backend of their block.
+    pub(super) attention_nodes: Vec<(Id, u8)>,
+}
+
+/// The graph of one batch.
+pub(super) fn build<'a>(
+    config: &'a GraphConfig<'a>,
+    plan: &'a Plan<'a>,
+    rules: &'a Rules,
+    batch: Batch,
+    flash_attn: bool,
+) -> Built {
+    let mut builder = Builder::new(config, plan, rules, batch, flash_attn);
+    let logits = builder.transformer(style(config).unwrap_or_default());
+    builder.graph.set_output(logits);
+    builder.graph.expand(logits);
+    Built {
+        graph: builder.graph,
+        attention_nodes: builder.attention_nodes,
+    }
+}
+
+/// Whether the architecture has its own graph here.
+pub(super) fn exactness(config: &GraphConfig<'_>) -> Exactness {
+    if style(config).is_some() {
+        Exactness::Emulated
+    } else {
+        Exactness::Approximate
+    }
+}
+
+/// What an architecture's graph does beyond what the model says; `None` where it is not known.
+fn style(config: &GraphConfig<'_>) -> Option<Style> {
+    let plain = Style::default();
+    let softmax = Style {
+        routing: Some(SOFTMAX_NORMALIZED),
+        ..plain
+    };
+    Some(match config.architecture {
+        "llama" | "mistral3" | "qwen3moe" => softmax,
+        "qwen2" | "qwen3" | "glm4" | "glm4moe" | "minimax-m2" | "olmo2" | "smollm3" | "deci" => {
+            plain
+        }
+        "phi3" | "phimoe" => Style {
+            scaled_queries: true,
+            ..softmax
+        },
+        "gemma2" => Style {
+            scaled_embedding: true,
+            scaled_queries: true,
+            capped_logits: true,
+            ..plain
+        },
+        "gemma3" => Style {
+            scaled_rows: true,
+            scaled_queries: true,
+            ..plain
+        },
+        "granite" | "granitemoe" => Style {
+            scaled_embedding: true,
+            scaled_residual: true,
+            scaled_logits: true,
+            ..softmax
+        },
+        "command-r" => Style {
+            scaled_logits: true,
+            ..plain
+        },
+        "gpt-oss" => Style {
+            rows_after_blocks: true,
+            routing: Some(Routing {
+                scoring: Scoring::SoftmaxOfChosen,
+                normalized: false,
+                scaled: false,
+                weights_first: false,
+                activation: Activation::ClampedSwiglu,
+            }),
+            ..plain
+        },
+        _ => return None,
+    })
 }

@@ -1,0 +1,380 @@
+//! Decoders of attention and feed-forward blocks over one residual stream: `src/models/{llama,mistral3,qwen2,qwen3,
+//! qwen2moe,qwen3moe,qwen3vl,phi3,gemma2,gemma3,openai-moe,glm4,glm4-moe,minimax-m2,olmo2,granite,smollm3,deci,
+//! command-r,llama4}.cpp` (0.6.0-dev). What the model and its weights say decides; an architecture adds only what they
+//! do not show.
+
+use super::Builder;
+use super::attention::{Heads, Qkv, Softmax};
+use super::experts::Routing;
+use super::feed_forward::Names;
+use super::input::{CacheInputs, CacheShape};
+use crate::engine::llamacpp::compute::plan::Block;
+use crate::engine::llamacpp::compute::tensor::{Id, Op, Part};
+use crate::model::mixer::{Attention, QkNorm, Reach};
+use crate::model::{Activation, Experts, FeedForward, Mixer, Norm, Scoring};
+
+/// What an architecture's graph does beyond what the model says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Style {
+    /// The embedding is scaled.
+    pub(super) scaled_embedding: bool,
+    /// Scaled rows by an input of their own, for tokens only (Gemma 3).
+    pub(super) scaled_rows: bool,
+    /// Queries are scaled by a node of their own instead of in the softmax.
+    pub(super) scaled_queries: bool,
+    /// Outputs of mixer and network are scaled before they are added.
+    pub(super) scaled_residual: bool,
+    /// Logits are scaled.
+    pub(super) scaled_logits: bool,
+    /// A tanh caps the logits.
+    pub(super) capped_logits: bool,
+    /// All rows go through the last block; rows of logits are chosen before the last norm (gpt-oss).
+    pub(super) rows_after_blocks: bool,
+    /// Weights of experts are normalized and scored as the architecture, not the model, says.
+    pub(super) routing: Option<Routing>,
+    /// Positions have this many axes.
+    pub(super) axes: u64,
+    /// Queries are scaled by position (Llama 4, Mistral 3).
+    pub(super) scaled_by_position: bool,
+    /// Intermediate images enter the first blocks (Qwen3-VL).
+    pub(super) deepstack: u64,
+}
+
+/// Caches of the two reaches.
+#[derive(Clone, Copy)]
+struct Caches {
+    full: CacheInputs,
+    window: Option<CacheInputs>,
+}
+
+impl Builder<'_> {
+    /// The graph from tokens to logits.
+    pub(super) fn transformer(&mut self, style: Style) -> Id {
+        let hidden = self.hidden_size();
+        let width = hidden.saturating_mul(style.deepstack + 1);
+        let input = self.embeddings(width, true);
+        let mut stream = input;
+        if style.deepstack > 0 {
+            let (tokens, [_, row, ..]) = (self.batch.tokens, self.graph.at(input).nb);
+            stream = self.graph.view_2d(input, hidden, tokens, row, 0);
+        }
+        if style.scaled_embedding {
+            stream = self.graph.scale(stream);
+        }
+        if style.scaled_rows {
+            let rows = self.row_scales();
+            stream = self.graph.mul(stream, rows);
+        }
+        self.graph.expand(stream);
+        let positions = self.positions(style.axes.max(1));
+        let by_position = style.scaled_by_position.then(|| self.position_scales());
+        let caches = self.attention_caches();
+        let out_ids = self.output_ids();
+        let plan = self.plan;
+        for block in &plan.blocks {
+            stream = self.block(
+                block,
+                style,
+                stream,
+                positions,
+                by_position,
+                &caches,
+                out_ids,
+            );
+            if (block.index as u64) < style.deepstack {
+                let (tokens, [_, row, ..]) = (self.batch.tokens, self.graph.at(input).nb);
+                let offset = hidden.saturating_mul(4 * (block.index as u64 + 1));
+                let image = self.graph.view_2d(input, hidden, tokens, row, offset);
+                stream = self.graph.add(stream, image);
+            }
+        }
+        if style.rows_after_blocks {
+            self.graph.set_output(stream);
+            stream = self.graph.get_rows(stream, out_ids);
+        }
+        let kind = norm_op(self.final_norm());
+        let mut logits = self.head(kind, stream);
+        if style.scaled_logits {
+            logits = self.graph.scale(logits);
+        }
+        if style.capped_logits {
+            logits = self.graph.scale(logits);
+            logits = self.graph.map(Op::Unary, logits);
+            logits = self.graph.scale(logits);
+        }
+        logits
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the inputs of a graph, each used once"
+    )]
+    fn block(
+        &mut self,
+        block: &Block<'_>,
+        style: Style,
+        input: Id,
+        positions: Id,
+        by_position: Option<Id>,
+        caches: &Caches,
+        out_ids: Id,
+    ) -> Id {
+        self.graph.stage(Part::Attention, Some(block.index));
+        let norms = block.layer.norms;
+        let kind = norm_op(norms.kind);
+        let mut residual = input;
+        let normed = if norms.before_mixer {
+            self.norm(block, kind, ("attn_norm.weight", "attn_norm.bias"), input)
+        } else {
+            input
+        };
+        let mut stream = match &block.layer.mixer {
+            Mixer::Attention(attention) => {
+                let mixed = self.self_attention(
+                    block,
+                    style,
+                    attention,
+                    normed,
+                    positions,
+                    by_position,
+                    caches,
+                );
+                self.output_projection(block, mixed)
+            }
+            // A linear layer in place of attention, or nothing (pruned models).
+            _ => self.project(block, "attn_output.weight", normed),
+        };
+        let mut parallel = normed;
+        if self.is_last(block) && !style.rows_after_blocks {
+            stream = self.graph.get_rows(stream, out_ids);
+            residual = self.graph.get_rows(residual, out_ids);
+            if !norms.before_feed_forward && !norms.after_feed_forward && norms.before_mixer {
+                parallel = self.graph.get_rows(parallel, out_ids);
+            }
+        }
+        let in_parallel =
+            norms.before_mixer && !norms.before_feed_forward && !norms.after_feed_forward;
+        if in_parallel {
+            self.graph.stage(Part::FeedForward, Some(block.index));
+            let out = self.network(block, style, parallel);
+            let sum = self.graph.add(out, residual);
+            return self.graph.add(sum, stream);
+        }
+        if norms.after_mixer {
+            stream = self.rms_norm(block, "post_attention_norm.weight", stream);
+        }
+        if style.scaled_residual {
+            stream = self.graph.scale(stream);
+        }
+        let attended = if matches!(block.layer.mixer, Mixer::None) && stream == input {
+            stream
+        } else {
+            self.graph.add(stream, residual)
+        };
+        self.after_attention(block, style, attended)
+    }
+
+    fn after_attention(&mut self, block: &Block<'_>, style: Style, attended: Id) -> Id {
+        self.graph.stage(Part::FeedForward, Some(block.index));
+        if matches!(block.layer.feed_forward, FeedForward::None) {
+            return attended;
+        }
+        let norms = block.layer.norms;
+        let kind = norm_op(norms.kind);
+        let normed = if !norms.before_feed_forward {
+            attended
+        } else if block.weights.get("ffn_norm.weight").is_some() {
+            self.norm(block, kind, ("ffn_norm.weight", "ffn_norm.bias"), attended)
+        } else {
+            // Called by what it follows (gpt-oss, GLM-4.5).
+            self.rms_norm(block, "post_attention_norm.weight", attended)
+        };
+        let mut out = self.network(block, style, normed);
+        if norms.after_feed_forward {
+            let weight = self.weight(block, "post_ffw_norm.weight");
+            out = self.graph.map(Op::RmsNorm, out);
+            if let Some(weight) = weight {
+                out = self.graph.mul(out, weight);
+            }
+        }
+        if style.scaled_residual {
+            out = self.graph.scale(out);
+        }
+        self.graph.add(out, attended)
+    }
+
+    /// Dense network or experts.
+    fn network(&mut self, block: &Block<'_>, style: Style, a: Id) -> Id {
+        let activation = self.activation();
+        match &block.layer.feed_forward {
+            FeedForward::None => a,
+            FeedForward::Dense(_) => {
+                let joint = block.weights.get("ffn_gate.weight").is_none();
+                let joint = joint && self.is_joint(block);
+                self.feed_forward(block, Names::DENSE, activation, joint, a)
+            }
+            FeedForward::Experts(experts) => {
+                self.graph.stage(Part::Experts, Some(block.index));
+                let routing = style
+                    .routing
+                    .unwrap_or_else(|| Routing::of(experts, activation));
+                self.experts_with_shared(block, experts, routing, a)
+            }
+        }
+    }
+
+    /// Routed experts and what runs beside them.
+    pub(super) fn experts_with_shared(
+        &mut self,
+        block: &Block<'_>,
+        experts: &Experts,
+        routing: Routing,
+        a: Id,
+    ) -> Id {
+        let routed = self.routed(block, experts, routing, a, None, None);
+        if block.weights.get("ffn_up_shexp.weight").is_none() {
+            return routed;
+        }
+        let activation = self.activation();
+        let shared = self.feed_forward(block, Names::SHARED, activation, false, a);
+        self.graph.add(routed, shared)
+    }
+
+    /// The up matrix is twice as wide as down takes.
+    fn is_joint(&self, block: &Block<'_>) -> bool {
+        let width = |name: &str, dimension: usize| {
+            let weight = block.weights.get(name)?;
+            weight.ne.get(dimension).copied()
+        };
+        width("ffn_up.weight", 1) > width("ffn_down.weight", 0)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the inputs of a graph, each used once"
+    )]
+    fn self_attention(
+        &mut self,
+        block: &Block<'_>,
+        style: Style,
+        attention: &Attention,
+        a: Id,
+        positions: Id,
+        by_position: Option<Id>,
+        caches: &Caches,
+    ) -> Id {
+        let heads = heads(attention);
+        let mut qkv = if attention.qk_norm == QkNorm::Full {
+            self.fully_normed(block, heads, a)
+        } else {
+            self.qkv(block, heads, a)
+        };
+        let kind = norm_op(block.layer.norms.kind);
+        if block.weights.get("attn_q_norm.weight").is_some() && attention.qk_norm != QkNorm::Full {
+            qkv.q = self.norm(block, kind, ("attn_q_norm.weight", ""), qkv.q);
+            qkv.k = self.norm(block, kind, ("attn_k_norm.weight", ""), qkv.k);
+        }
+        if attention.rotary_dim > 0 {
+            let factors = self.rope_factors(block);
+            qkv.q = self.graph.rope(qkv.q, positions, factors);
+            qkv.k = self.graph.rope(qkv.k, positions, factors);
+        }
+        if attention.qk_norm == QkNorm::Weightless && attention.rotary_dim > 0 {
+            qkv.q = self.graph.map(Op::RmsNorm, qkv.q);
+            qkv.k = self.graph.map(Op::RmsNorm, qkv.k);
+        }
+        if style.scaled_queries {
+            qkv.q = self.graph.scale(qkv.q);
+        }
+        if let Some(scales) = by_position {
+            qkv.q = self.graph.mul(qkv.q, scales);
+        }
+        let cache = match attention.reach {
+            Reach::Full => caches.full,
+            Reach::Window(_) | Reach::Chunk(_) => caches.window.unwrap_or(caches.full),
+        };
+        let softmax = Softmax {
+            sinks: self.weight(block, "attn_sinks.weight"),
+            v_up: None,
+            capped: attention.logit_softcapping,
+        };
+        self.attend(block, heads, &cache, qkv, softmax)
+    }
+
+    /// Norms over whole projections, before they are cut into heads (OLMo 2, MiniMax-M2).
+    fn fully_normed(&mut self, block: &Block<'_>, heads: Heads, a: Id) -> Qkv {
+        let tokens = self.batch.tokens;
+        let q = self.project(block, "attn_q.weight", a);
+        let k = self.project(block, "attn_k.weight", a);
+        let v = self.project(block, "attn_v.weight", a);
+        let q = self.rms_norm(block, "attn_q_norm.weight", q);
+        let k = self.rms_norm(block, "attn_k_norm.weight", k);
+        Qkv {
+            q: self.graph.reshape(q, [heads.k_width, heads.q, tokens, 1]),
+            k: self.graph.reshape(k, [heads.k_width, heads.kv, tokens, 1]),
+            v: self.graph.reshape(v, [heads.v_width, heads.kv, tokens, 1]),
+        }
+    }
+
+    /// Inputs of the cache, and of a second one where some blocks see only a window.
+    fn attention_caches(&mut self) -> Caches {
+        let plan = self.plan;
+        let attentions = || {
+            plan.blocks
+                .iter()
+                .filter_map(|block| block.layer.mixer.attention())
+        };
+        let windowed = attentions().any(|attention| attention.reach != Reach::Full);
+        let first = attentions().next();
+        let v_width = attentions().map(Attention::v_width).max().unwrap_or(0);
+        let shape = |cells| CacheShape {
+            cells,
+            head_k: first.map_or(0, |attention| attention.head_dim),
+            head_v: first.map_or(0, |attention| attention.v_head_dim),
+            v_width,
+        };
+        let (cells, window_cells) = (self.load.cells, self.load.window_cells);
+        if !windowed {
+            return Caches {
+                full: self.cache_inputs(shape(cells)),
+                window: None,
+            };
+        }
+        let mut full = self.cache_inputs(shape(cells));
+        let mut window = self.cache_inputs(shape(window_cells));
+        full.keys_first = true;
+        window.keys_first = true;
+        Caches {
+            full,
+            window: Some(window),
+        }
+    }
+}
+
+/// The bare operation of a norm.
+pub(super) fn norm_op(norm: Norm) -> Op {
+    match norm {
+        Norm::Rms => Op::RmsNorm,
+        Norm::LayerNorm | Norm::LayerNormWithBias => Op::Norm,
+    }
+}
+
+/// Shapes of an attention.
+pub(super) fn heads(attention: &Attention) -> Heads {
+    Heads {
+        q: attention.num_attention_heads,
+        kv: attention.num_key_value_heads,
+        k_width: attention.head_dim,
+        v_width: attention.v_head_dim,
+        v_cache: 0,
+    }
+}
+
+/// Experts scored by softmax, normalized.
+pub(super) const SOFTMAX_NORMALIZED: Routing = Routing {
+    scoring: Scoring::Softmax,
+    normalized: true,
+    scaled: false,
+    weights_first: false,
+    activation: Activation::Silu,
+};
