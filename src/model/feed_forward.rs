@@ -59,6 +59,8 @@ pub struct Experts {
     pub router_bias: bool,
     /// A correction per expert for load balance (`e_score_correction_bias`).
     pub correction_bias: bool,
+    /// The correction is kept beside the weights, where published counts leave it out (Nemotron-3).
+    pub correction_is_buffer: bool,
     /// Experts work on vectors of this width, projected down before and up after (Nemotron-3, Kimi K3).
     pub latent_size: Option<u64>,
     /// A norm over the latent sum before it is projected up (Kimi K3).
@@ -79,6 +81,8 @@ pub struct Experts {
     pub norm_topk_prob: bool,
     /// The chosen experts' weights are multiplied by a constant other than one.
     pub routed_scaling: bool,
+    /// The router scales its input per element and its output per expert (Gemma 4).
+    pub router_scales: bool,
     /// Gate and up matrices come fused in the checkpoint (gpt-oss, Llama 4, Gemma 4).
     pub fused_gate_up: bool,
 }
@@ -156,24 +160,21 @@ impl Experts {
         ])
     }
 
-    /// Parameters of the router: its matrix, biases, and the projections to and from the latent width.
+    /// Parameters of the router: its matrix, biases, scales, and the projections to and from the latent width.
     pub fn router_parameters(&self, hidden_size: u64) -> u64 {
         let latent = self.latent_size.map_or(0, |latent| {
             let norm = if self.latent_norm { latent } else { 0 };
             sum(&[product(&[2, hidden_size, latent]), norm])
         });
+        let per_expert = [
+            self.router_bias,
+            self.correction_bias && !self.correction_is_buffer,
+            self.router_scales,
+        ];
+        let vectors = per_expert.into_iter().filter(|present| *present).count() as u64;
         sum(&[
-            product(&[hidden_size, self.num_experts]),
-            if self.router_bias {
-                self.num_experts
-            } else {
-                0
-            },
-            if self.correction_bias {
-                self.num_experts
-            } else {
-                0
-            },
+            product(&[sum(&[hidden_size, vectors]), self.num_experts]),
+            if self.router_scales { hidden_size } else { 0 },
             latent,
         ])
     }

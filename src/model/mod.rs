@@ -1,16 +1,23 @@
 //! What a model is: hyper-parameters, attention kinds, experts, parameter counts. Names are those of Hugging Face
-//! configurations.
+//! configurations; [`from_config`] reads one.
 //!
 //! A [`Model`] is a list of [`Layer`]s, each a [`Mixer`] (what looks at other tokens) and a [`FeedForward`] (what does
 //! not), plus what stands outside of the layers. Where layers differ, the layers differ here; engines never have to
 //! know a family's pattern.
 
+mod config;
+mod count;
 mod encoder;
+mod family;
 mod feed_forward;
 mod layer;
 pub mod mixer;
 mod outside;
+mod read;
+mod vision;
 
+pub use config::Error;
+pub use count::Parameters;
 pub use encoder::{Encoder, Vision};
 pub use feed_forward::{Dense, Experts, FeedForward, HashRouting, Scoring, SharedExpert};
 pub use layer::{Layer, Norm, Norms};
@@ -19,6 +26,7 @@ pub use outside::{
     AltUp, BlockResiduals, HyperConnections, MultiTokenPrediction, PerLayerInputs, Positions,
     RopeFactors,
 };
+pub use read::{Published, from_config};
 
 /// A model, as its configuration or file describes it. All sizes are bounded where they are read; arithmetic on
 /// several of them must still saturate ([`product`]).

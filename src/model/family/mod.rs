@@ -1,0 +1,95 @@
+//! How each family's configuration is read. A family is chosen by `model_type`, never by the model's name; within a
+//! family the fields decide.
+
+mod base;
+mod deepseek;
+mod deepseek_v4;
+mod dense;
+mod gemma;
+mod hybrid;
+mod kimi;
+mod mixture;
+mod nemotron;
+mod other;
+mod qwen_next;
+
+use super::Model;
+use super::config::{Config, Error};
+use super::read::nearest;
+
+/// Reads the language model of a configuration.
+type Read = fn(&Config<'_>) -> Result<Model, Error>;
+
+/// Families by `model_type`.
+const FAMILIES: &[(&[&str], Read)] = &[
+    (&["llama", "mistral", "ministral3"], dense::llama),
+    (&["smollm3"], dense::smollm3),
+    (&["granite"], dense::granite),
+    (&["internlm2", "internlm3"], dense::internlm),
+    (
+        &[
+            "qwen2",
+            "qwen2_vl",
+            "qwen2_vl_text",
+            "qwen2_5_vl",
+            "qwen2_5_vl_text",
+        ],
+        dense::qwen2,
+    ),
+    (&["qwen3", "qwen3_vl_text"], dense::qwen3),
+    (&["phi3"], dense::phi3),
+    (&["baichuan"], dense::baichuan),
+    (&["chatglm"], dense::chatglm),
+    (&["glm", "glm4"], dense::glm),
+    (&["olmo2", "olmo3"], dense::olmo),
+    (&["cohere"], dense::cohere),
+    (&["stablelm"], dense::stablelm),
+    (&["nemotron-nas"], nemotron::nas),
+    (&["gemma2"], gemma::gemma2),
+    (&["gemma3_text"], gemma::gemma3),
+    (&["gemma3n_text"], gemma::gemma3n),
+    (&["gemma4_text"], gemma::gemma4),
+    (&["mixtral"], mixture::mixtral),
+    (&["phimoe"], mixture::phimoe),
+    (&["qwen3_moe", "qwen3_vl_moe_text"], mixture::qwen3_moe),
+    (&["gpt_oss"], mixture::gpt_oss),
+    (&["glm4_moe"], mixture::glm4_moe),
+    (&["minimax_m2"], mixture::minimax_m2),
+    (&["minimax_m3"], mixture::minimax_m3),
+    (&["llama4_text"], mixture::llama4),
+    (&["deepseek_v2"], deepseek::v2),
+    (&["deepseek_v3", "kimi_k2"], deepseek::v3),
+    (&["deepseek_v32"], deepseek::v32),
+    (&["glm4_moe_lite"], deepseek::glm4_moe_lite),
+    (&["glm_moe_dsa"], deepseek::glm_moe_dsa),
+    (&["deepseek_v4"], deepseek_v4::read),
+    (&["kimi_linear"], kimi::read),
+    (
+        &["qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"],
+        qwen_next::read,
+    ),
+    (&["nemotron_h"], nemotron::hybrid),
+    (&["granitemoehybrid"], hybrid::granite),
+    (&["falcon_h1"], hybrid::falcon),
+    (&["minimax_m1"], hybrid::minimax_m1),
+    (&["bert"], other::bert),
+    (&["resnet"], other::resnet),
+];
+
+/// The language model of a configuration, by its `model_type`.
+pub(super) fn read(config: &Config<'_>) -> Result<Model, Error> {
+    let model_type = config.text("model_type")?.ok_or_else(|| Error::Missing {
+        field: "model_type".to_owned(),
+    })?;
+    let family = FAMILIES
+        .iter()
+        .find(|(types, _)| types.contains(&model_type));
+    let Some((_, read)) = family else {
+        let types = FAMILIES.iter().flat_map(|(types, _)| types.iter().copied());
+        return Err(Error::Family {
+            model_type: model_type.chars().take(40).collect(),
+            nearest: nearest(model_type, types),
+        });
+    };
+    read(config)
+}
