@@ -1,8 +1,14 @@
 //! Tests of the core: no display, no GPU, no network.
 #![expect(
     clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
     reason = "a test that cannot go on should say where"
 )]
 
+#[path = "core/export/mod.rs"]
+mod export;
 #[path = "core/hardware/mod.rs"]
 mod hardware;
+#[path = "core/store.rs"]
+mod store;

@@ -34,6 +34,9 @@ impl Exporter for Batch {
         for (name, value) in &step.environment {
             script.extend(assignment(name, value)?);
         }
+        if !step.environment.is_empty() {
+            script.push(String::new());
+        }
         let mut command = vec![quote_text(&step.program)?];
         for argument in &step.arguments {
             command.push(line(argument, quote, " ")?);

@@ -52,7 +52,7 @@ fn device(device: &DeviceReport) -> String {
         format!(", {} in use by others", device.in_use)
     };
     format!(
-        "  {} {}: {} of {}{others}",
+        "  {} {}: {} of {} usable{others}",
         device.id,
         device.name,
         device.total(),

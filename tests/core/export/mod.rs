@@ -1,0 +1,11 @@
+//! Launches as they are built and as they are written, read as the person who runs them would.
+
+mod batch;
+mod case;
+mod json;
+mod llama_server;
+mod models_preset;
+mod power_shell;
+mod registry;
+mod shell;
+mod snapshots;
