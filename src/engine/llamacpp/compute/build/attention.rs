@@ -177,7 +177,7 @@ impl Builder<'_> {
 
     /// Values written row by row, or element by element where they are kept transposed (`cpy_v`).
     fn store_values(&mut self, cache: Id, v: Id, cells: Id) -> Id {
-        if self.flash_attn {
+        if !self.values_transposed {
             return self.store_keys(cache, v, cells);
         }
         let ([width, heads, tokens, _], [_, _, row, _]) =
@@ -215,7 +215,7 @@ impl Builder<'_> {
         let dtype = self.graph.at(cache).dtype;
         let [row, ..] = self.graph.at(cache).ne;
         let streams = self.streams();
-        if self.flash_attn {
+        if !self.values_transposed {
             let (row, head) = (row_bytes(dtype, row), row_bytes(dtype, heads.v_width));
             let ne = [heads.v_width, heads.kv, cells, streams];
             return self

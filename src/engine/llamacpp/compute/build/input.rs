@@ -86,10 +86,10 @@ impl Builder<'_> {
         let tokens = self.batch.tokens;
         let k_cells = self.graph.input(Type::I64, [tokens, 1, 1, 1]);
         // Transposed values are written element by element.
-        let v_rows = if self.flash_attn {
-            tokens
-        } else {
+        let v_rows = if self.values_transposed {
             tokens.saturating_mul(shape.v_width)
+        } else {
+            tokens
         };
         let v_cells = self.graph.input(Type::I64, [v_rows, 1, 1, 1]);
         let mask = self.mask(shape.cells);

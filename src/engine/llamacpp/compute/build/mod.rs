@@ -4,6 +4,7 @@ mod attention;
 mod experts;
 mod feed_forward;
 mod input;
+mod latent;
 mod transformer;
 
 use super::backend::Rules;
@@ -11,10 +12,11 @@ use super::graph::Graph;
 use super::plan::{Block, Plan, Weight};
 use super::tensor::{Home, Id, Op, Part};
 use super::{Exactness, GraphConfig, GraphLoad};
-use crate::model::{Activation, Model, Norm, Scoring};
+use crate::model::{Activation, Mixer, Model, Norm, Scoring};
 use crate::quant::Type;
 
 use self::experts::Routing;
+use self::latent::LatentStyle;
 use self::transformer::{SOFTMAX_NORMALIZED, Style};
 
 /// One graph to build.
@@ -37,6 +39,8 @@ pub(super) struct Builder<'a> {
     pub(super) rules: &'a Rules,
     pub(super) batch: Batch,
     pub(super) flash_attn: bool,
+    /// Values are cached transposed: fused attention was ruled out before the cache was made.
+    pub(super) values_transposed: bool,
     /// Norms are bound to the device of their block.
     pub(super) pins_norms: bool,
     /// Caches lie with their blocks.
@@ -68,6 +72,7 @@ impl<'a> Builder<'a> {
             rules,
             batch,
             flash_attn,
+            values_transposed: config.load.flash_attn == Some(false),
             // `graph_get_cb`: fewer than 32 tokens, or everything offloaded.
             pins_norms: batch.tokens < 32 || placement.all_offloaded,
             kv_offload: placement.kv_offload,
@@ -267,7 +272,10 @@ pub(super) fn build<'a>(
     flash_attn: bool,
 ) -> Built {
     let mut builder = Builder::new(config, plan, rules, batch, flash_attn);
-    let logits = builder.transformer(style(config).unwrap_or_default());
+    let logits = match family(config) {
+        Family::Transformer(style) => builder.transformer(style),
+        Family::Latent(style) => builder.latent_decoder(style),
+    };
     builder.graph.set_output(logits);
     builder.graph.expand(logits);
     Built {
@@ -276,9 +284,35 @@ pub(super) fn build<'a>(
     }
 }
 
+/// Which builder, and how.
+enum Family {
+    Transformer(Style),
+    Latent(LatentStyle),
+}
+
+/// The builder of an architecture; the nearest where it has none.
+fn family(config: &GraphConfig<'_>) -> Family {
+    let plain = LatentStyle::default();
+    match config.architecture {
+        "deepseek2" => Family::Latent(plain),
+        "minicpm3" => Family::Latent(LatentStyle { scaled: true }),
+        _ => match style(config) {
+            Some(style) => Family::Transformer(style),
+            None if has_latent(config) => Family::Latent(plain),
+            None => Family::Transformer(Style::default()),
+        },
+    }
+}
+
+fn has_latent(config: &GraphConfig<'_>) -> bool {
+    let mut layers = config.model.layers.iter();
+    layers.any(|layer| matches!(layer.mixer, Mixer::Latent(_)))
+}
+
 /// Whether the architecture has its own graph here.
 pub(super) fn exactness(config: &GraphConfig<'_>) -> Exactness {
-    if style(config).is_some() {
+    let latent = matches!(config.architecture, "deepseek2" | "minicpm3");
+    if latent || style(config).is_some() {
         Exactness::Emulated
     } else {
         Exactness::Approximate
@@ -299,6 +333,7 @@ fn style(config: &GraphConfig<'_>) -> Option<Style> {
         }
         "phi3" | "phimoe" => Style {
             scaled_queries: true,
+            residual_first: true,
             ..softmax
         },
         "gemma2" => Style {

@@ -36,6 +36,8 @@ pub(super) struct Style {
     pub(super) axes: u64,
     /// Queries are scaled by position (Llama 4, Mistral 3).
     pub(super) scaled_by_position: bool,
+    /// The residual is the first operand of the network's sum (Phi-3).
+    pub(super) residual_first: bool,
     /// Intermediate images enter the first blocks (Qwen3-VL).
     pub(super) deepstack: u64,
 }
@@ -200,7 +202,11 @@ impl Builder<'_> {
         if style.scaled_residual {
             out = self.graph.scale(out);
         }
-        self.graph.add(out, attended)
+        if style.residual_first {
+            self.graph.add(attended, out)
+        } else {
+            self.graph.add(out, attended)
+        }
     }
 
     /// Dense network or experts.
