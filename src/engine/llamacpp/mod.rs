@@ -3,12 +3,16 @@
 mod auto;
 mod compute;
 mod config;
+pub mod file_type;
 mod host;
 mod kv_cache;
 mod launch;
+mod mixture;
 mod output;
+mod placement;
 mod recurrent;
 mod settings;
+pub mod tensors;
 mod version;
 
 use super::launch::{Launch, LaunchInputs};

@@ -1,0 +1,193 @@
+//! The file types that llama.cpp's quantizer writes (`llama_ftype` in `include/llama.h`, 0.6.0-dev).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::quant::Type;
+
+/// What a model file is quantized to: a name for a mixture of tensor types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(
+    missing_docs,
+    non_camel_case_types,
+    reason = "the engine's own names say what they are"
+)]
+pub enum FileType {
+    F32,
+    F16,
+    BF16,
+    Q8_0,
+    Q6_K,
+    Q5_K_M,
+    Q5_K_S,
+    Q5_1,
+    Q5_0,
+    Q4_K_M,
+    Q4_K_S,
+    Q4_1,
+    Q4_0,
+    IQ4_NL,
+    IQ4_XS,
+    MXFP4_MOE,
+    Q3_K_L,
+    Q3_K_M,
+    Q3_K_S,
+    IQ3_M,
+    IQ3_S,
+    IQ3_XS,
+    IQ3_XXS,
+    Q2_K,
+    Q2_K_S,
+    IQ2_M,
+    IQ2_S,
+    IQ2_XS,
+    IQ2_XXS,
+    Q2_0,
+    TQ2_0,
+    TQ1_0,
+    IQ1_M,
+    IQ1_S,
+    Q1_0,
+}
+
+impl FileType {
+    /// Every one that the quantizer can write, largest first.
+    pub const ALL: [Self; 35] = [
+        Self::F32,
+        Self::BF16,
+        Self::F16,
+        Self::Q8_0,
+        Self::Q6_K,
+        Self::Q5_K_M,
+        Self::Q5_K_S,
+        Self::Q5_1,
+        Self::Q5_0,
+        Self::Q4_K_M,
+        Self::Q4_K_S,
+        Self::Q4_1,
+        Self::Q4_0,
+        Self::IQ4_NL,
+        Self::IQ4_XS,
+        Self::MXFP4_MOE,
+        Self::Q3_K_L,
+        Self::Q3_K_M,
+        Self::Q3_K_S,
+        Self::IQ3_M,
+        Self::IQ3_S,
+        Self::IQ3_XS,
+        Self::IQ3_XXS,
+        Self::Q2_K,
+        Self::Q2_K_S,
+        Self::IQ2_M,
+        Self::IQ2_S,
+        Self::IQ2_XS,
+        Self::IQ2_XXS,
+        Self::Q2_0,
+        Self::TQ2_0,
+        Self::TQ1_0,
+        Self::IQ1_M,
+        Self::IQ1_S,
+        Self::Q1_0,
+    ];
+
+    /// The engine's own spelling ("Q4_K_M").
+    pub const fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The type of tensors for which the mixture has no better one (`llama_ftype_get_default_type`).
+    pub const fn default_type(self) -> Type {
+        self.row().1
+    }
+
+    const fn row(self) -> (&'static str, Type) {
+        match self {
+            Self::F32 => ("F32", Type::F32),
+            Self::F16 => ("F16", Type::F16),
+            Self::BF16 => ("BF16", Type::BF16),
+            Self::Q8_0 => ("Q8_0", Type::Q8_0),
+            Self::Q6_K => ("Q6_K", Type::Q6_K),
+            Self::Q5_K_M => ("Q5_K_M", Type::Q5_K),
+            Self::Q5_K_S => ("Q5_K_S", Type::Q5_K),
+            Self::Q5_1 => ("Q5_1", Type::Q5_1),
+            Self::Q5_0 => ("Q5_0", Type::Q5_0),
+            Self::Q4_K_M => ("Q4_K_M", Type::Q4_K),
+            Self::Q4_K_S => ("Q4_K_S", Type::Q4_K),
+            Self::Q4_1 => ("Q4_1", Type::Q4_1),
+            Self::Q4_0 => ("Q4_0", Type::Q4_0),
+            Self::IQ4_NL => ("IQ4_NL", Type::IQ4_NL),
+            Self::IQ4_XS => ("IQ4_XS", Type::IQ4_XS),
+            Self::MXFP4_MOE => ("MXFP4_MOE", Type::MXFP4),
+            Self::Q3_K_L => ("Q3_K_L", Type::Q3_K),
+            Self::Q3_K_M => ("Q3_K_M", Type::Q3_K),
+            Self::Q3_K_S => ("Q3_K_S", Type::Q3_K),
+            Self::IQ3_M => ("IQ3_M", Type::IQ3_S),
+            Self::IQ3_S => ("IQ3_S", Type::IQ3_S),
+            Self::IQ3_XS => ("IQ3_XS", Type::IQ3_S),
+            Self::IQ3_XXS => ("IQ3_XXS", Type::IQ3_XXS),
+            Self::Q2_K => ("Q2_K", Type::Q2_K),
+            Self::Q2_K_S => ("Q2_K_S", Type::Q2_K),
+            Self::IQ2_M => ("IQ2_M", Type::IQ2_S),
+            Self::IQ2_S => ("IQ2_S", Type::IQ2_XS),
+            Self::IQ2_XS => ("IQ2_XS", Type::IQ2_XS),
+            Self::IQ2_XXS => ("IQ2_XXS", Type::IQ2_XXS),
+            Self::Q2_0 => ("Q2_0", Type::Q2_0),
+            Self::TQ2_0 => ("TQ2_0", Type::TQ2_0),
+            Self::TQ1_0 => ("TQ1_0", Type::TQ1_0),
+            Self::IQ1_M => ("IQ1_M", Type::IQ1_M),
+            Self::IQ1_S => ("IQ1_S", Type::IQ1_S),
+            Self::Q1_0 => ("Q1_0", Type::Q1_0),
+        }
+    }
+
+    /// Spellings that `tools/quantize` and repositories use for the same thing.
+    const ALIASES: [(&'static str, Self); 6] = [
+        ("Q3_K", Self::Q3_K_M),
+        ("Q4_K", Self::Q4_K_M),
+        ("Q5_K", Self::Q5_K_M),
+        ("FP16", Self::F16),
+        ("FP32", Self::F32),
+        ("MXFP4", Self::MXFP4_MOE),
+    ];
+}
+
+impl fmt::Display for FileType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// No file type that the quantizer writes has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("llama.cpp's quantizer writes no file type `{0}`")]
+pub struct UnknownFileType(pub String);
+
+impl FromStr for FileType {
+    type Err = UnknownFileType;
+
+    /// By name or alias, in any case of letters.
+    fn from_str(name: &str) -> Result<Self, UnknownFileType> {
+        Self::ALL
+            .into_iter()
+            .map(|kind| (kind.name(), kind))
+            .chain(Self::ALIASES)
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, kind)| kind)
+            .ok_or_else(|| UnknownFileType(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back() {
+        for kind in FileType::ALL {
+            assert_eq!(kind.name().to_lowercase().parse(), Ok(kind));
+        }
+        assert_eq!("q4_k".parse(), Ok(FileType::Q4_K_M));
+        // The converter writes NVFP4 files from NVFP4 checkpoints; the quantizer makes none.
+        assert!("NVFP4".parse::<FileType>().is_err());
+    }
+}

@@ -1,0 +1,276 @@
+//! The tensors of one file with their types and sizes: what placement and graphs work on, made once per model and
+//! file type.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use super::architecture::queries_per_key;
+use super::{Architecture, Layer, Tensor, Unsupported, tensors};
+use crate::engine::llamacpp::file_type::FileType;
+use crate::engine::llamacpp::mixture::{Mixture, NoFallback, Traits, mixture};
+use crate::model::{FeedForward, Model};
+use crate::quant::Type;
+use crate::units::Bytes;
+
+/// A model file, tensor by tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorTable {
+    /// The architecture.
+    pub architecture: Architecture,
+    /// What it is quantized to.
+    pub file_type: FileType,
+    /// Every tensor of the file, by block and name.
+    pub rows: Vec<Row>,
+    /// Blocks of the main model.
+    pub blocks: u32,
+    /// Blocks in the file, prediction blocks included (`n_layer_all`): what `n_gpu_layers` counts.
+    pub all_blocks: u32,
+    /// Output head and embedding are one tensor.
+    pub tied: bool,
+    /// Tensors that got another type because of the length of their rows.
+    pub fallbacks: usize,
+    /// The quantizer writes such a file only with an importance matrix.
+    pub requires_imatrix: bool,
+    /// Equal for equal tables; keys of caches are made of it.
+    pub fingerprint: u64,
+}
+
+/// One tensor with its type and sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The tensor.
+    pub tensor: Tensor,
+    /// Its type.
+    pub kind: Type,
+    /// Bytes in the file.
+    pub bytes: Bytes,
+    /// What it takes of a GPU's buffer.
+    pub gpu_bytes: Bytes,
+    /// What it takes of a buffer in main memory.
+    pub host_bytes: Bytes,
+    /// The GPU backend has the operation that uses it.
+    pub gpu_can: bool,
+    /// What tensor overrides see in its name.
+    pub parts: Parts,
+}
+
+/// Which of the engine's own patterns match a name (`LLM_FFN_EXPS_REGEX`, `LLM_FFN_DENSE_REGEX` in `common/common.h`,
+/// `get_overflow_pattern` in `common/fit.cpp`, 0.6.0-dev), found once instead of by regular expression each time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// `\.ffn_(up|down|gate|gate_up)_(ch|)exps`
+    pub experts: bool,
+    /// `\.ffn_(up|down|gate)\.`
+    pub dense: bool,
+    /// `\.ffn_up`
+    pub up: bool,
+    /// `\.ffn_gate`
+    pub gate: bool,
+    /// `\.ffn_down`
+    pub down: bool,
+}
+
+/// Why there is no such file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The engine has no architecture for the model.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// The quantizer stops.
+    #[error(transparent)]
+    NoFallback(#[from] NoFallback),
+}
+
+impl TensorTable {
+    /// The file that converter and quantizer write. Costs about a millisecond for the largest models: keep it.
+    ///
+    /// # Errors
+    /// Converter or quantizer would not write it.
+    pub fn new(model: &Model, file_type: FileType, imatrix: bool) -> Result<Self, Error> {
+        let (architecture, tensors) = tensors(model)?;
+        let blocks = model.layers.len() as u32;
+        let all_blocks = tensors
+            .iter()
+            .filter_map(|tensor| match tensor.layer {
+                Layer::Block(block) => Some(block.saturating_add(1)),
+                _ => None,
+            })
+            .fold(blocks, u32::max);
+        let traits = Traits {
+            architecture,
+            blocks: u64::from(all_blocks),
+            experts: experts(model),
+            queries_per_key: queries_per_key(architecture, model),
+            is_70b: architecture.is_70b(model),
+        };
+        let Mixture {
+            types,
+            fallbacks,
+            requires_imatrix,
+        } = mixture(&tensors, traits, file_type, imatrix)?;
+        let tied = !tensors.iter().any(|tensor| tensor.name == "output.weight");
+        let states = StateShape::of(model);
+        let mut hasher = DefaultHasher::new();
+        (&tensors, &types).hash(&mut hasher);
+        let fingerprint = hasher.finish();
+        Ok(Self {
+            architecture,
+            file_type,
+            rows: tensors
+                .into_iter()
+                .zip(types)
+                .map(|(tensor, kind)| Row::new(tensor, kind, states))
+                .collect(),
+            blocks,
+            all_blocks,
+            tied,
+            fallbacks,
+            requires_imatrix,
+            fingerprint,
+        })
+    }
+
+    /// Bytes of all tensors in the file.
+    pub fn file_bytes(&self) -> Bytes {
+        self.rows.iter().map(|row| row.bytes).sum()
+    }
+
+    /// Elements of all tensors in the file: what the engine prints as its parameters.
+    pub fn elements(&self) -> u64 {
+        self.rows
+            .iter()
+            .fold(0, |sum: u64, row| sum.saturating_add(row.tensor.elements()))
+    }
+
+    /// Bits per element over the whole file.
+    pub fn bits_per_weight(&self) -> f64 {
+        let elements = self.elements();
+        if elements == 0 {
+            return 0.0;
+        }
+        8.0 * self.file_bytes().get() as f64 / elements as f64
+    }
+}
+
+/// `n_expert`: the most routed experts of any layer.
+fn experts(model: &Model) -> u64 {
+    model
+        .layers
+        .iter()
+        .map(|layer| match &layer.feed_forward {
+            FeedForward::Experts(experts) => experts.num_experts,
+            _ => 0,
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+/// What decides whether the CUDA backend can run a state space (`GGML_OP_SSM_SCAN` in
+/// `ggml_backend_cuda_device_supports_op`, 0.6.0-dev).
+#[derive(Clone, Copy, Default)]
+struct StateShape {
+    scan_on_gpu: bool,
+}
+
+impl StateShape {
+    fn of(model: &Model) -> Self {
+        use crate::model::Mixer;
+        let scan_on_gpu = model.layers.iter().all(|layer| match &layer.mixer {
+            Mixer::Mamba2(mamba) | Mixer::AttentionAndMamba2(_, mamba) => {
+                let head = mamba.d_inner.checked_div(mamba.num_heads).unwrap_or(0);
+                matches!(mamba.d_state, 96 | 128 | 256) && head.is_multiple_of(16)
+            }
+            _ => true,
+        });
+        Self { scan_on_gpu }
+    }
+}
+
+/// CUDA kernels read rows to the end of the last 512 elements (`MATRIX_ROW_PADDING` in `ggml-cuda/common.cuh`).
+const GPU_ROW: u64 = 512;
+/// Alignment of tensors in a CUDA buffer (`ggml_backend_cuda_buffer_type_get_alignment`).
+const GPU_ALIGNMENT: u64 = 128;
+/// Alignment of tensors in a buffer of main memory (`TENSOR_ALIGNMENT` in `ggml-impl.h`).
+const HOST_ALIGNMENT: u64 = 32;
+
+impl Row {
+    fn new(tensor: Tensor, kind: Type, states: StateShape) -> Self {
+        // Rows are whole blocks by now, so only an absurd size has no number.
+        let bytes = kind
+            .shape_bytes(&tensor.shape)
+            .unwrap_or(Bytes::new(u64::MAX));
+        let missing = match tensor.shape[0] % GPU_ROW {
+            0 => 0,
+            rest => GPU_ROW - rest,
+        };
+        // The missing part of one row; ggml rounds it down to whole blocks.
+        let padding = if kind.is_quantized() {
+            missing / kind.block_elements() * kind.block_bytes()
+        } else {
+            0
+        };
+        Self {
+            bytes,
+            gpu_bytes: (bytes + Bytes::new(padding)).align_up(GPU_ALIGNMENT),
+            host_bytes: bytes.align_up(HOST_ALIGNMENT),
+            gpu_can: gpu_can(&tensor, kind, states),
+            parts: Parts::of(&tensor.name),
+            tensor,
+            kind,
+        }
+    }
+}
+
+/// Whether the CUDA backend can run the operation with which the loader probes a tensor (`weight_buft_supported` in
+/// `src/llama-model-loader.cpp`, `ggml_backend_cuda_device_supports_op`, 0.6.0-dev).
+fn gpu_can(tensor: &Tensor, kind: Type, states: StateShape) -> bool {
+    let name = tensor.name.as_str();
+    if matches!(kind, Type::TQ1_0 | Type::TQ2_0) {
+        return false;
+    }
+    if name.ends_with(".ssm_conv1d.weight") {
+        return tensor.shape[1].is_multiple_of(128);
+    }
+    if name.ends_with(".ssm_a") && tensor.shape[0] == 1 {
+        return states.scan_on_gpu;
+    }
+    true
+}
+
+impl Parts {
+    fn of(name: &str) -> Self {
+        let Some((_, tail)) = name.split_once(".ffn_") else {
+            return Self::default();
+        };
+        let experts = ["up", "down", "gate", "gate_up"].iter().any(|part| {
+            tail.strip_prefix(part)
+                .is_some_and(|rest| rest.starts_with("_exps") || rest.starts_with("_chexps"))
+        });
+        let dense = ["up.", "down.", "gate."]
+            .iter()
+            .any(|part| tail.starts_with(part));
+        Self {
+            experts,
+            dense,
+            up: tail.starts_with("up"),
+            gate: tail.starts_with("gate"),
+            down: tail.starts_with("down"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_follow_the_engines_patterns() {
+        let parts = |name| Parts::of(name);
+        assert!(parts("blk.3.ffn_gate_up_exps.weight").experts);
+        assert!(parts("blk.3.ffn_down_exps.bias").experts);
+        assert!(!parts("blk.3.ffn_down_shexp.weight").experts);
+        assert!(!parts("blk.3.ffn_gate_inp.weight").dense);
+        assert!(parts("blk.3.ffn_gate_inp.weight").gate);
+        assert!(parts("blk.3.ffn_up.weight").dense);
+        assert_eq!(parts("blk.3.attn_q.weight"), Parts::default());
+    }
+}
