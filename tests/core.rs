@@ -10,5 +10,7 @@
 mod export;
 #[path = "core/hardware/mod.rs"]
 mod hardware;
+#[path = "core/llamacpp_sizes.rs"]
+mod llamacpp_sizes;
 #[path = "core/store.rs"]
 mod store;
