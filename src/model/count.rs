@@ -69,7 +69,7 @@ impl Parameters {
                 self.attention = sum(&[self.attention, attention.parameters(hidden_size)]);
                 self.recurrent = sum(&[self.recurrent, mamba.parameters(hidden_size)]);
             }
-            mixed if mixed.is_recurrent() => self.recurrent = sum(&[self.recurrent, mixer]),
+            other if other.is_recurrent() => self.recurrent = sum(&[self.recurrent, mixer]),
             _ => self.attention = sum(&[self.attention, mixer]),
         }
         match &layer.feed_forward {
@@ -78,7 +78,7 @@ impl Parameters {
                 self.dense = sum(&[self.dense, network.parameters(hidden_size)]);
             }
             FeedForward::Experts(experts) => {
-                self.add_experts(experts, layer.norms.kind, hidden_size)
+                self.add_experts(experts, layer.norms.kind, hidden_size);
             }
         }
         let norms = product(&[
@@ -122,6 +122,23 @@ impl Model {
             parameters.add_layer(layer, self.hidden_size);
         }
         parameters
+    }
+
+    /// Parameters of the published checkpoint as its headers count them: prediction blocks, a head stored although it
+    /// is tied, and tables of integers included; scales of quantized checkpoints not.
+    pub fn stored_parameters(&self) -> u64 {
+        let parameters = self.parameters();
+        let stored_mtp = self.mtp.as_ref().is_some_and(|mtp| mtp.stored);
+        sum(&[
+            parameters.total(),
+            if stored_mtp { parameters.mtp } else { 0 },
+            if self.stores_tied_head {
+                parameters.embedding
+            } else {
+                0
+            },
+            parameters.hash_tables,
+        ])
     }
 
     fn embedding_parameters(&self) -> u64 {

@@ -44,6 +44,10 @@ impl Dense {
 
 /// A router with its experts, and what always runs beside them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each named as configurations name it"
+)]
 pub struct Experts {
     /// How many routed experts there are.
     pub num_experts: u64,

@@ -15,6 +15,10 @@ pub struct Layer {
 
 /// Which norms over `hidden_size` a layer has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each named as configurations name it"
+)]
 pub struct Norms {
     /// What each of them is.
     pub kind: Norm,

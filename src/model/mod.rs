@@ -31,6 +31,10 @@ pub use read::{Published, from_config};
 /// A model, as its configuration or file describes it. All sizes are bounded where they are read; arithmetic on
 /// several of them must still saturate ([`product`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each named as configurations name it"
+)]
 pub struct Model {
     /// What to call it.
     pub name: String,

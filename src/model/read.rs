@@ -57,6 +57,9 @@ fn nested(top: &Config<'_>) -> Result<Option<&'static str>, Error> {
     Ok(None)
 }
 
+/// Stands beside a nested language model as often as in it.
+const TIED: &str = "tie_word_embeddings";
+
 /// The nested object with what it inherits from the outer one: whether the embedding is tied.
 fn inherit(outer: &Map<String, Value>, field: &str) -> Map<String, Value> {
     let mut text = outer
@@ -64,7 +67,6 @@ fn inherit(outer: &Map<String, Value>, field: &str) -> Map<String, Value> {
         .and_then(Value::as_object)
         .cloned()
         .unwrap_or_default();
-    const TIED: &str = "tie_word_embeddings";
     if let (None, Some(tied)) = (text.get(TIED), outer.get(TIED)) {
         text.insert(TIED.to_owned(), tied.clone());
     }

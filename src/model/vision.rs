@@ -121,7 +121,7 @@ fn merged_width(config: &Config<'_>, hidden: u64) -> Result<u64, Error> {
 fn qwen3(config: &Config<'_>) -> Result<u64, Error> {
     let (depth, hidden, width) = shape(config, "depth")?;
     let output = config.size("out_hidden_size", Limit::Width)?;
-    let merged = merged_width(config, hidden)?;
+    let group = merged_width(config, hidden)?;
     let mergers = config.indices("deepstack_visual_indexes")?.len() as u64;
     let block = sum(&[
         product(&[2, norm(hidden)]),
@@ -130,14 +130,14 @@ fn qwen3(config: &Config<'_>) -> Result<u64, Error> {
         linear(hidden, width),
         linear(width, hidden),
     ]);
-    let merger = sum(&[linear(merged, merged), linear(merged, output)]);
+    let merger = sum(&[linear(group, group), linear(group, output)]);
     Ok(sum(&[
         linear(patch(config)?, hidden),
         product(&[config.size("num_position_embeddings", Limit::Rows)?, hidden]),
         product(&[depth, block]),
         norm(hidden),
         merger,
-        product(&[mergers, sum(&[norm(merged), merger])]),
+        product(&[mergers, sum(&[norm(group), merger])]),
     ]))
 }
 

@@ -70,13 +70,9 @@ fn granite_feed_forward(config: &Config<'_>) -> Result<FeedForward, Error> {
 pub(super) fn falcon(config: &Config<'_>) -> Result<Model, Error> {
     let mut model = base::model(config, false)?;
     let attention = base::attention(config, &model)?;
-    let inner = match config.positive("mamba_d_ssm", Limit::Width)? {
-        Some(inner) => inner,
-        None => {
-            let expand = config.size_or("mamba_expand", Limit::Count, 2)?;
-            expand.saturating_mul(model.hidden_size)
-        }
-    };
+    let expand = config.size_or("mamba_expand", Limit::Count, 2)?;
+    let inner = config.positive("mamba_d_ssm", Limit::Width)?;
+    let inner = inner.unwrap_or(expand.saturating_mul(model.hidden_size));
     let mamba = mamba(config, inner, config.flag("mamba_rms_norm", false)?)?;
     let network = Dense::gated(config.size("intermediate_size", Limit::Width)?);
     let layer = base::layer(

@@ -35,6 +35,13 @@ pub(super) fn hybrid(config: &Config<'_>) -> Result<Model, Error> {
     Ok(model)
 }
 
+/// A word per layer.
+const WORDS: &str = "layers_block_type";
+/// A letter per layer.
+const LETTERS: &str = "hybrid_override_pattern";
+/// An object per layer.
+const BLOCKS: &str = "block_configs";
+
 /// What a layer consists of.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -46,7 +53,6 @@ enum Kind {
 
 /// The kinds of the layers: the letters of `hybrid_override_pattern`, or the words of `layers_block_type`.
 fn kinds(config: &Config<'_>) -> Result<Vec<Kind>, Error> {
-    const WORDS: &str = "layers_block_type";
     if let Some(list) = config.list(WORDS)? {
         let depth = base::depth_or(config, list.len())?;
         let words = config.texts_per_layer(WORDS, depth)?.unwrap_or_default();
@@ -59,7 +65,6 @@ fn kinds(config: &Config<'_>) -> Result<Vec<Kind>, Error> {
         };
         return words.iter().map(kind).collect();
     }
-    const LETTERS: &str = "hybrid_override_pattern";
     let letters = config.text(LETTERS)?.ok_or_else(|| Error::Missing {
         field: LETTERS.to_owned(),
     })?;
@@ -175,13 +180,12 @@ pub(super) fn nas(config: &Config<'_>) -> Result<Model, Error> {
     let mut model = base::model(config, false)?;
     let attention = base::attention(config, &model)?;
     model.positions = base::positions(config, attention.rotary_dim)?;
-    const FIELD: &str = "block_configs";
-    let blocks = config.per_layer(FIELD, base::depth(config)?)?;
+    let blocks = config.per_layer(BLOCKS, base::depth(config)?)?;
     let blocks = blocks.ok_or_else(|| Error::Missing {
-        field: FIELD.to_owned(),
+        field: BLOCKS.to_owned(),
     })?;
     for block in blocks {
-        let block = config.element(FIELD, block)?;
+        let block = config.element(BLOCKS, block)?;
         let mixer = nas_mixer(config, &block, attention)?;
         let feed_forward = nas_feed_forward(&block, model.hidden_size)?;
         let norms = Norms {

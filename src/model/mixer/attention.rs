@@ -2,6 +2,10 @@ use crate::model::{product, sum};
 
 /// Softmax attention with a cache of keys and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each named as configurations name it"
+)]
 pub struct Attention {
     /// Query heads.
     pub num_attention_heads: u64,
