@@ -2,4 +2,5 @@
 
 pub mod gpus;
 pub mod machines;
+pub mod models;
 mod names;
