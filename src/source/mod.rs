@@ -1,1 +1,85 @@
-//! Where models come from: bounded readers over bytes.
+//! Where models come from: a preset of the catalogue, or a file that is read with bounds.
+
+pub mod config;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::catalog::models::{self as presets, ModelCatalog};
+use crate::model::{self, Model};
+use crate::plan::ModelRef;
+use crate::store;
+
+/// Why there is no model.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The plan names neither preset nor file.
+    #[error("the plan has no model; set `preset` or `path` under [model]")]
+    Nothing,
+    /// The plan names both.
+    #[error("the plan names a preset and a path; keep one of `preset` and `path` under [model]")]
+    Both,
+    /// The catalogue's reason.
+    #[error(transparent)]
+    Preset(#[from] presets::Error),
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] store::Error),
+    /// A GGUF file.
+    #[error(
+        "opening GGUF files is not there yet; choose the model's preset or a folder with its config.json instead of {}",
+        .path.display()
+    )]
+    Gguf {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder without a configuration.
+    #[error("there is no config.json in the folder {}", .path.display())]
+    NoConfig {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Not JSON.
+    #[error("{reason} in {}", .path.display())]
+    Json {
+        /// What the reader says, with line and column.
+        reason: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// JSON that is no model.
+    #[error("{reason} in {}", .path.display())]
+    Model {
+        /// What is wrong.
+        reason: model::Error,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The model that a plan refers to, its overrides applied.
+///
+/// # Errors
+/// A reference to nothing or to two things, an unknown preset, an unreadable file, or an override of a field that the
+/// model does not have.
+pub fn model(reference: &ModelRef, catalog: &ModelCatalog) -> Result<Model, Error> {
+    let overrides = overrides(reference);
+    match (&reference.preset, &reference.path) {
+        (Some(id), None) => Ok(catalog.find(id)?.model(&overrides)?),
+        (None, Some(path)) => config::read(Path::new(path), &overrides),
+        (None, None) => Err(Error::Nothing),
+        (Some(_), Some(_)) => Err(Error::Both),
+    }
+}
+
+/// The overrides of a plan as configuration values.
+fn overrides(reference: &ModelRef) -> Map<String, Value> {
+    let value = |value| serde_json::to_value(value).unwrap_or(Value::Null);
+    reference
+        .overrides
+        .iter()
+        .map(|(field, written)| (field.clone(), value(written)))
+        .collect()
+}
