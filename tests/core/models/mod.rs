@@ -1,0 +1,17 @@
+//! Models: presets, parameter counts, configurations good and bad.
+
+mod catalog;
+mod config;
+mod hostile;
+mod parameters;
+
+use plimsoll::catalog::models::ModelCatalog;
+use plimsoll::model::Model;
+use serde_json::Map;
+
+/// A preset as it stands.
+fn preset(id: &str) -> Model {
+    let catalog = ModelCatalog::embedded();
+    let preset = catalog.find(id).expect("the preset is there");
+    preset.model(&Map::new()).expect("the preset is a model")
+}
