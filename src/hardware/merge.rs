@@ -9,7 +9,11 @@ use super::probe::Reading;
 use super::{DEVICES_LIMIT, Machine, rules, visibility};
 
 /// Merges what the probes read, given in order of trust, into one detection.
-pub fn detection(readings: Vec<(&str, Reading)>, visible: Option<&str>) -> Detection {
+pub fn detection(
+    readings: Vec<(&str, Reading)>,
+    visible: Option<&str>,
+    order: Option<&str>,
+) -> Detection {
     let mut findings = Vec::new();
     let mut host = HostFacts::default();
     let mut records = Vec::new();
@@ -32,7 +36,7 @@ pub fn detection(readings: Vec<(&str, Reading)>, visible: Option<&str>) -> Detec
         .map(|(place, facts)| rules::card(place, facts, &host, &mut findings))
         .collect();
     set_aside(&mut cards);
-    visibility::apply_cuda(visible, &mut cards, &mut findings);
+    visibility::apply_cuda(visible, order, &mut cards, &mut findings);
     cards.sort_by_key(|card| card.aside.is_some());
     findings.sort_by_key(|finding| finding.weight);
     Detection {

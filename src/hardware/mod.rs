@@ -1,6 +1,7 @@
 //! What a machine is: devices, host memory, links. Pure data; [`probe`] finds out what is really there.
 
 pub mod detection;
+pub mod diagnostic;
 pub mod facts;
 pub mod merge;
 pub mod probe;

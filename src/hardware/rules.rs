@@ -46,7 +46,7 @@ pub(super) fn card(
         .clone()
         .or_else(|| facts.pci_address.clone())
         .unwrap_or_else(|| format!("card{place}"));
-    let unified = is_unified(&facts, host_facts, &id, findings);
+    let unified = is_unified(&facts, &id, findings);
     facts.unified = Some(unified);
     let memory = if unified {
         pool(&facts, host_facts)
@@ -59,16 +59,7 @@ pub(super) fn card(
     } else if facts.mig == Some(true) && facts.kind != Some(CardKind::MigInstance) {
         Some(Aside::SplitIntoInstances)
     } else if memory.usable == Bytes::ZERO {
-        findings.push(
-            Finding::new(
-                Weight::Warning,
-                facts.seen_by.first().map_or("merge", String::as_str),
-                "unknown-memory",
-                "the card is there, but no source says how much memory it has",
-            )
-            .of(id.clone())
-            .remedy("describe it by hand with `vram_mib`, or install its driver"),
-        );
+        findings.push(unknown_memory(&facts, unified, &id));
         Some(Aside::UnknownMemory)
     } else {
         None
@@ -97,28 +88,49 @@ pub(super) fn card(
     }
 }
 
-fn is_unified(facts: &CardFacts, host: &HostFacts, id: &str, findings: &mut Vec<Finding>) -> bool {
+/// A card that is there but cannot be used says why.
+fn unknown_memory(facts: &CardFacts, unified: bool, id: &str) -> Finding {
+    let source = facts.seen_by.first().map_or("merge", String::as_str);
+    let name = facts.name.as_deref().unwrap_or("a card");
+    let only_on_the_bus = facts.seen_by == ["pci"];
+    let message = match (&facts.driver, only_on_the_bus) {
+        (None, true) => format!("{name} is built in, but no driver serves it"),
+        (Some(driver), true) => {
+            format!("{name} is built in, but its driver `{driver}` tells no memory size")
+        }
+        _ => format!("{name} is there, but no source says how much memory it has"),
+    };
+    // Nobody misses the display part of a server's processor.
+    let weight = if unified || facts.kind == Some(CardKind::Integrated) {
+        Weight::Info
+    } else {
+        Weight::Warning
+    };
+    Finding::new(weight, source, "unknown-memory", message)
+        .of(id.to_owned())
+        .remedy("install its vendor's driver, or describe it by hand with `vram_mib`")
+}
+
+fn is_unified(facts: &CardFacts, id: &str, findings: &mut Vec<Finding>) -> bool {
     if let Some(target) = &facts.gfx_target
         && AMD_INTEGRATED.contains(&target.as_str())
     {
         return true;
     }
-    if facts.kind == Some(CardKind::Integrated) && facts.unified != Some(true) {
-        // A driver that invents a small total for an integrated part (8128 MiB on an "N1X", unsloth PR 10283).
-        if facts.vendor == Some(Vendor::Nvidia) && facts.total < host.ram_total {
-            findings.push(
-                Finding::new(
-                    Weight::Warning,
-                    "nvml",
-                    "integrated-total-distrusted",
-                    "the driver reports a memory size for a part that shares the processor's memory; main memory is used instead",
-                )
-                .of(id.to_owned()),
-            );
-        }
-        return true;
+    let integrated = facts.kind == Some(CardKind::Integrated) || facts.unified == Some(true);
+    // A driver that invents a small total for an integrated part (8128 MiB on an "N1X", unsloth PR 10283).
+    if integrated && facts.vendor == Some(Vendor::Nvidia) && facts.total.is_some() {
+        findings.push(
+            Finding::new(
+                Weight::Warning,
+                "nvml",
+                "integrated-total-distrusted",
+                "the driver tells a memory size for a part that shares the processor's memory; main memory counts instead",
+            )
+            .of(id.to_owned()),
+        );
     }
-    facts.unified == Some(true)
+    integrated
 }
 
 /// Memory of a card that has its own.
@@ -158,7 +170,9 @@ fn pool(facts: &CardFacts, host: &HostFacts) -> GpuMemory {
         // CUDA's total equals MemTotal on a GB10 (llama.cpp logs: 124610 MiB = 127600748 kB).
         (ram, available)
     } else {
-        let total = facts.total.unwrap_or(ram);
+        // What Vulkan may take is the only limit that an integrated part without files of its own tells of.
+        let vulkan = facts.ceilings.get("vulkan").copied();
+        let total = vulkan.or(facts.total).unwrap_or_default().min(ram);
         (total, available.min(total))
     };
     GpuMemory {

@@ -12,6 +12,7 @@ use super::facts::CardKind;
 /// one that matches nothing ends the list; an empty list hides all.
 pub(super) fn apply_cuda(
     visible: Option<&str>,
+    order_variable: Option<&str>,
     cards: &mut [DetectedCard],
     findings: &mut Vec<Finding>,
 ) {
@@ -44,7 +45,9 @@ pub(super) fn apply_cuda(
             chosen.push(index);
         }
     }
-    doubt_numbers(by_number, &nvidia, cards, findings);
+    if by_number && order_variable != Some("PCI_BUS_ID") {
+        doubt_numbers(&nvidia, cards, findings);
+    }
     let mut order: BTreeMap<usize, usize> = BTreeMap::new();
     for (place, index) in chosen.iter().enumerate() {
         order.insert(*index, place);
@@ -103,18 +106,13 @@ fn named_card(entry: &str, nvidia: &[usize], cards: &[DetectedCard]) -> Option<u
 }
 
 /// Without `CUDA_DEVICE_ORDER=PCI_BUS_ID` CUDA counts from the fastest card, the driver by address.
-fn doubt_numbers(
-    by_number: bool,
-    nvidia: &[usize],
-    cards: &[DetectedCard],
-    findings: &mut Vec<Finding>,
-) {
+fn doubt_numbers(nvidia: &[usize], cards: &[DetectedCard], findings: &mut Vec<Finding>) {
     let mut names = nvidia
         .iter()
         .filter_map(|index| cards.get(*index))
         .map(|card| card.gpu.name.as_str());
     let first = names.next();
-    if by_number && names.any(|name| Some(name) != first) {
+    if names.any(|name| Some(name) != first) {
         findings.push(
             Finding::new(
                 Weight::Info,

@@ -1,14 +1,33 @@
-//! Finding out what is really there: one file per way, and the merge of what they saw.
+//! Finding out what is really there: one file per way, each with a root that tests point elsewhere.
 //!
 //! [`detect`] blocks (driver calls, files) and is meant for a background thread.
+
+mod amdgpu;
+pub mod apple;
+mod intel;
+mod nvml;
+mod pci;
+pub mod sample;
+mod sysfs;
+mod system;
+pub mod vulkan;
 
 use std::path::PathBuf;
 
 use super::detection::{Detection, Finding};
 use super::facts::{CardFacts, HostFacts};
+use super::merge;
 
 /// Every way of finding out, the most trusted first: where two know a field, the earlier one wins.
-pub const PROBES: &[&dyn Probe] = &[];
+pub const PROBES: &[&dyn Probe] = &[
+    &system::System,
+    &nvml::Nvml,
+    &amdgpu::Amdgpu,
+    &intel::Intel,
+    &apple::Apple,
+    &vulkan::Vulkan,
+    &pci::Pci,
+];
 
 /// One way of finding out about cards or the host.
 pub trait Probe: Sync {
@@ -42,14 +61,56 @@ pub struct Sources {
     pub sysfs_root: PathBuf,
     /// Root of procfs.
     pub proc_root: PathBuf,
-    /// Where device name lists are kept.
+    /// Where lists of device names are kept.
     pub share_root: PathBuf,
+    /// How to ask Vulkan.
+    pub vulkan: VulkanSource,
+    /// How to ask Metal.
+    pub apple: AppleSource,
+    /// How to ask for memory and processor.
+    pub system: SystemSource,
     /// Folder whose free space matters.
     pub models_folder: Option<PathBuf>,
     /// Value of `CUDA_VISIBLE_DEVICES`, where set.
     pub cuda_visible_devices: Option<String>,
     /// Value of `CUDA_DEVICE_ORDER`, where set.
     pub cuda_device_order: Option<String>,
+}
+
+/// How to ask Vulkan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum VulkanSource {
+    /// The system's loader, where there is one.
+    #[default]
+    System,
+    /// This loader.
+    Library(PathBuf),
+    /// Answers taken down elsewhere.
+    Recorded(Vec<vulkan::Answer>),
+    /// Not at all.
+    Off,
+}
+
+/// How to ask Metal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum AppleSource {
+    /// This machine, if it is a Mac.
+    #[default]
+    System,
+    /// Answers taken down elsewhere.
+    Recorded(apple::Answer),
+    /// Not at all.
+    Off,
+}
+
+/// How to ask for memory and processor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum SystemSource {
+    /// This machine.
+    #[default]
+    System,
+    /// Answers taken down elsewhere.
+    Recorded(Box<HostFacts>),
 }
 
 impl Default for Sources {
@@ -59,6 +120,9 @@ impl Default for Sources {
             sysfs_root: PathBuf::from("/sys"),
             proc_root: PathBuf::from("/proc"),
             share_root: PathBuf::from("/usr/share"),
+            vulkan: VulkanSource::System,
+            apple: AppleSource::System,
+            system: SystemSource::System,
             models_folder: None,
             cuda_visible_devices: None,
             cuda_device_order: None,
@@ -99,5 +163,9 @@ pub fn detect(sources: &Sources, progress: &dyn Fn(Progress)) -> Detection {
         });
         readings.push((probe.id(), probe.read(sources)));
     }
-    super::merge::detection(readings, sources.cuda_visible_devices.as_deref())
+    merge::detection(
+        readings,
+        sources.cuda_visible_devices.as_deref(),
+        sources.cuda_device_order.as_deref(),
+    )
 }
