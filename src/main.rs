@@ -1,2 +1,30 @@
-//! Placeholder.
-fn main() {}
+//! Arguments, logging and exit codes: no argument opens the window, a subcommand is the same core without it.
+
+mod cli;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let arguments = cli::Arguments::parse();
+    env_logger::Builder::new()
+        .filter_level(log::LevelFilter::Off)
+        .filter_module(
+            env!("CARGO_PKG_NAME"),
+            if arguments.verbose {
+                log::LevelFilter::Debug
+            } else {
+                log::LevelFilter::Warn
+            },
+        )
+        .parse_default_env()
+        .init();
+    match cli::run(arguments) {
+        Ok(answer) => answer.into(),
+        Err(error) => {
+            cli::complain(&error);
+            error.exit_code().into()
+        }
+    }
+}

@@ -1,12 +1,14 @@
 //! Projection, verdict, notes and limits: what the window shows and `--json` prints.
 
+mod devices;
+mod headline;
 mod json;
 
 use crate::engine::{Derived, Engine, Inputs, Memo, Outcome, setting};
-use crate::hardware::Machine;
+use crate::hardware::{Machine, Os};
 use crate::model::Model;
 use crate::plan::{FitOptions, Settings};
-use crate::projection::{DeviceTerms, Note, Severity};
+use crate::projection::{DeviceTerms, Note, Projection, Severity};
 use crate::units::Bytes;
 
 /// Memory kept free on each GPU where the plan does not say.
@@ -162,17 +164,22 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Bytes) -> Report {
         .iter()
         .map(|moment| MomentReport {
             name: moment.name,
-            devices: devices(request.machine, &moment.devices),
+            devices: devices::reports(request.machine, &moment.devices),
         })
         .collect();
     let peak = moments.get(projection.peak);
     let devices = peak.map_or_else(
-        || devices(request.machine, &[]),
+        || devices::reports(request.machine, &[]),
         |moment| moment.devices.clone(),
     );
     let peak = peak.map_or("run", |moment| moment.name);
+    let over = over_ceiling(request.machine, &projection);
+    notes.extend(over.clone());
+    notes.extend(file_larger_than_disk(request, &derived));
     let verdict = if refused || notes.iter().any(|note| note.severity == Severity::Error) {
         Verdict::Refused
+    } else if over.is_some() {
+        Verdict::Exceeds
     } else {
         // Every moment must fit, not only the one with the largest sum.
         moments
@@ -204,6 +211,42 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Bytes) -> Report {
     }
 }
 
+/// A GPU may take only part of a pool that it shares with the processor.
+fn over_ceiling(machine: &Machine, projection: &Projection) -> Option<Note> {
+    let gpu = devices::pool(machine)?;
+    let ceiling = gpu.memory.usable;
+    let asked = projection
+        .moments
+        .iter()
+        .filter_map(|moment| moment.devices.first())
+        .map(DeviceTerms::total)
+        .max()?;
+    (asked > ceiling).then(|| {
+        let remedy = match machine.os {
+            Os::Macos => "; `sudo sysctl iogpu.wired_limit_mb=N` raises it until the next start",
+            Os::Linux | Os::Windows => "; the firmware or the driver sets it",
+        };
+        Note::warning(
+            "over-gpu-share",
+            format!(
+                "the GPU needs {asked} of the shared memory and may take {ceiling}{remedy}, \
+                 or move layers to the processor"
+            ),
+        )
+    })
+}
+
+fn file_larger_than_disk(request: &Request<'_>, derived: &Derived) -> Option<Note> {
+    let free = request.machine.host.disk_free?;
+    let file = derived.file_bytes;
+    (file > free).then(|| {
+        Note::warning(
+            "file-larger-than-disk",
+            format!("the model file has {file} and the disk has {free} free: make room before downloading it"),
+        )
+    })
+}
+
 fn device_verdict(device: &DeviceReport, margin: Bytes) -> Verdict {
     // The margin stands for what a GPU's buffers do not count; main memory has no such hidden user.
     let margin = if device.kind == DeviceKind::Host {
@@ -221,50 +264,4 @@ fn device_verdict(device: &DeviceReport, margin: Bytes) -> Verdict {
     } else {
         Verdict::Fits
     }
-}
-
-/// The devices of a machine in report order, with the terms given (missing ones are empty).
-fn devices(machine: &Machine, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
-    let mut terms = terms.iter().cloned();
-    let mut reports = Vec::with_capacity(machine.gpus.len() + 1);
-    for node in 0..machine.nodes.max(1) {
-        for (index, gpu) in machine.gpus.iter().enumerate() {
-            let id = if node == 0 {
-                format!("gpu{index}")
-            } else {
-                format!("node{node}/gpu{index}")
-            };
-            reports.push(DeviceReport {
-                id: if gpu.unified && machine.gpus.len() == 1 && node == 0 {
-                    "unified".to_owned()
-                } else {
-                    id
-                },
-                kind: if gpu.unified {
-                    DeviceKind::Unified
-                } else {
-                    DeviceKind::Gpu
-                },
-                name: gpu.name.clone(),
-                capacity: gpu.memory.usable,
-                driver_total: gpu.memory.total,
-                in_use: gpu.memory.in_use,
-                terms: terms.next().unwrap_or_default(),
-            });
-        }
-    }
-    reports.push(DeviceReport {
-        id: "host".to_owned(),
-        kind: DeviceKind::Host,
-        name: machine
-            .host
-            .cpu_name
-            .clone()
-            .unwrap_or_else(|| "RAM".to_owned()),
-        capacity: machine.host.ram,
-        driver_total: machine.host.ram,
-        in_use: machine.host.in_use,
-        terms: terms.next().unwrap_or_default(),
-    });
-    reports
 }

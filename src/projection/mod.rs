@@ -128,6 +128,27 @@ impl Category {
     ];
 }
 
+impl Category {
+    /// In English, as tables name it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Weights => "Weights",
+            Self::KvCache => "KV cache",
+            Self::RecurrentState => "Recurrent state",
+            Self::Compute => "Compute",
+            Self::Output => "Output",
+            Self::HostCache => "Host cache",
+            Self::Activations => "Activations",
+            Self::Gradients => "Gradients",
+            Self::Optimizer => "Optimizer",
+            Self::Temporary => "Temporary",
+            Self::Communication => "Communication",
+            Self::CudaGraphs => "CUDA graphs",
+            Self::Overhead => "Overhead",
+        }
+    }
+}
+
 /// Which part of a plan a term belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

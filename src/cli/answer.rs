@@ -1,0 +1,86 @@
+//! How a command ends: its output, its complaint, its exit code.
+
+use std::io::{self, ErrorKind, Write as _};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+/// A command that did its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Done; for a question: yes.
+    Yes,
+    /// Done; the answer is no.
+    No,
+}
+
+impl From<Answer> for ExitCode {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Yes => Self::SUCCESS,
+            Answer::No => Self::from(1),
+        }
+    }
+}
+
+/// A command that could not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Bad usage, bad input, or no display.
+    Input(anyhow::Error),
+    /// Could not read or write.
+    Io(anyhow::Error),
+    /// The plan says no.
+    No(anyhow::Error),
+}
+
+impl Failure {
+    /// The plan says no.
+    pub(crate) fn no(error: impl Into<anyhow::Error>) -> Self {
+        Self::No(error.into())
+    }
+
+    /// Bad input.
+    pub(crate) fn input(error: impl Into<anyhow::Error>) -> Self {
+        Self::Input(error.into())
+    }
+
+    /// Could not read or write.
+    pub(crate) fn io(error: impl Into<anyhow::Error>) -> Self {
+        Self::Io(error.into())
+    }
+
+    /// 1 for no, 2 for input, 3 for files.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::No(_) => 1,
+            Self::Input(_) => 2,
+            Self::Io(_) => 3,
+        }
+    }
+}
+
+/// Says on standard error why.
+pub(crate) fn complain(failure: &Failure) {
+    let (Failure::Input(error) | Failure::Io(error) | Failure::No(error)) = failure;
+    // Nothing is left to do if standard error itself is gone.
+    writeln!(io::stderr().lock(), "plimsoll: {error:#}").ok();
+}
+
+/// Prints text; a reader that has left is no failure.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::io(
+            anyhow::Error::new(error).context("cannot write to standard output"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Prints one JSON object.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string_pretty(value).map_err(Failure::input)?;
+    text.push('\n');
+    print(&text)
+}

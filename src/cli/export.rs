@@ -1,0 +1,115 @@
+//! `plimsoll export`: the launch of a plan, written for a target.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use plimsoll::export::{self, File};
+use plimsoll::report::Verdict;
+use plimsoll::store::{self, Overwrite};
+
+use super::answer::print;
+use super::opened::Opened;
+use super::{Answer, Failure, PlanArguments};
+
+/// Options of `export`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    #[command(flatten)]
+    plan: PlanArguments,
+    /// What to write (see the list below), or `all`.
+    #[arg(short, long, value_name = "TARGET", help = target_help())]
+    target: String,
+    /// File to write; a folder with `--target all`. Without it the text goes to standard output.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+    /// Replace files that are already there.
+    #[arg(long)]
+    force: bool,
+    /// Write it even if the engine would refuse to start.
+    #[arg(long)]
+    anyway: bool,
+}
+
+fn target_help() -> String {
+    format!("What to write: {}, or all", targets())
+}
+
+fn targets() -> String {
+    let ids: Vec<&str> = export::EXPORTERS
+        .iter()
+        .map(|exporter| exporter.id())
+        .collect();
+    ids.join(", ")
+}
+
+/// Writes what was asked for.
+pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+    let opened = Opened::open(&options.plan)?;
+    let report = opened.report()?;
+    match report.verdict {
+        Verdict::Refused if !options.anyway => {
+            return Err(Failure::no(anyhow!(
+                "{} (--anyway writes it nevertheless)",
+                report.sentence()
+            )));
+        }
+        Verdict::Refused | Verdict::Exceeds => log::warn!("{}", report.sentence()),
+        Verdict::Fits | Verdict::Tight => {}
+    }
+    let launch = opened.launch(&report)?;
+    let export = opened.export(&report, &launch);
+    if options.target.eq_ignore_ascii_case("all") {
+        let Some(folder) = &options.output else {
+            return Err(Failure::input(anyhow!(
+                "--target all writes several files: name a folder with -o"
+            )));
+        };
+        let mut files = Vec::new();
+        for (exporter, written) in export::all(&export) {
+            let file = written.map_err(|error| anyhow!("{}: {error}", exporter.id()));
+            files.push(file.map_err(Failure::Input)?);
+        }
+        let paths =
+            store::save_exports(folder, &files, options.overwrite()).map_err(Failure::io)?;
+        let lines: Vec<String> = paths
+            .iter()
+            .map(|path| format!("{}\n", path.display()))
+            .collect();
+        print(&lines.concat())?;
+        return Ok(Answer::Yes);
+    }
+    let Some(exporter) = export::find(&options.target) else {
+        return Err(Failure::input(anyhow!(
+            "no target `{}`; there is {}, all",
+            options.target,
+            targets()
+        )));
+    };
+    let file = export::file(exporter, &export).map_err(Failure::input)?;
+    match &options.output {
+        None => print(&file.text)?,
+        Some(path) => options.save(path, &file)?,
+    }
+    Ok(Answer::Yes)
+}
+
+impl Options {
+    fn overwrite(&self) -> Overwrite {
+        if self.force {
+            Overwrite::Replace
+        } else {
+            Overwrite::Refuse
+        }
+    }
+
+    /// To this path, or under the file's own name where it is a folder.
+    fn save(&self, path: &Path, file: &File) -> Result<(), Failure> {
+        let path = if path.is_dir() {
+            path.join(&file.name)
+        } else {
+            path.to_owned()
+        };
+        store::save_export(&path, file, self.overwrite()).map_err(Failure::io)?;
+        print(&format!("{}\n", path.display()))
+    }
+}

@@ -1,0 +1,90 @@
+//! The command line: same core as the window, no display needed.
+
+mod answer;
+mod catalog;
+mod detect;
+mod export;
+mod opened;
+mod project;
+mod settings;
+mod table;
+mod window;
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+
+pub(crate) use answer::{Answer, Failure, complain};
+
+/// Shows how every byte of VRAM and RAM will be used before a large language model is loaded, and writes the launch
+/// that fits. Without a command the window opens.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    window: window::Options,
+    /// Say more on standard error.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done (for project: it fits) · 1 the answer is no (does not fit, refused) · 2 bad usage, bad input, \
+or no display for the window · 3 could not read or write";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the GPUs, memory and processor of this machine, and what could not be read.
+    Detect(detect::Options),
+    /// List the model presets.
+    Models(catalog::Options),
+    /// List the GPUs of the catalogue.
+    Gpus(catalog::Options),
+    /// List the machine presets.
+    Machines(catalog::Options),
+    /// Explain every setting of an engine.
+    Settings(settings::Options),
+    /// Project the memory of a plan: what is allocated where, and whether it fits.
+    #[command(after_long_help = settings::reference_hint())]
+    Project(project::Options),
+    /// Write the launch of a plan for a target.
+    Export(export::Options),
+    /// Print a completion script for a shell.
+    Completion {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Which plan, and changes to it.
+#[derive(Debug, Args)]
+struct PlanArguments {
+    /// Plan file (TOML); `-` reads standard input.
+    plan: PathBuf,
+    /// Change a setting for this call, for example `--set ctx_size=8192` (repeatable).
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    set: Vec<String>,
+}
+
+/// Runs what was asked.
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
+    match arguments.command {
+        None => window::run(arguments.window),
+        Some(Command::Detect(options)) => detect::run(&options),
+        Some(Command::Models(options)) => catalog::models(&options),
+        Some(Command::Gpus(options)) => catalog::gpus(&options),
+        Some(Command::Machines(options)) => catalog::machines(&options),
+        Some(Command::Settings(options)) => settings::run(&options),
+        Some(Command::Project(options)) => project::run(&options),
+        Some(Command::Export(options)) => export::run(&options),
+        Some(Command::Completion { shell }) => {
+            let mut script = Vec::new();
+            let name = env!("CARGO_PKG_NAME");
+            clap_complete::generate(shell, &mut Arguments::command(), name, &mut script);
+            answer::print(&String::from_utf8_lossy(&script))?;
+            Ok(Answer::Yes)
+        }
+    }
+}

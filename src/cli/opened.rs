@@ -1,0 +1,170 @@
+//! A plan with what it refers to.
+
+use std::io::Read as _;
+
+use anyhow::{Context as _, anyhow};
+use plimsoll::catalog::gpus::GpuCatalog;
+use plimsoll::catalog::machines::{self, MachineCatalog};
+use plimsoll::catalog::models::ModelCatalog;
+use plimsoll::engine::launch::{Launch, LaunchInputs};
+use plimsoll::engine::{self, Engine, Memo, setting};
+use plimsoll::export::Export;
+use plimsoll::hardware::Machine;
+use plimsoll::model::Model;
+use plimsoll::plan::{self, Plan, Value};
+use plimsoll::report::{self, Report, Request};
+use plimsoll::source;
+use plimsoll::store::{self, Folders};
+
+use super::{Failure, PlanArguments, detect, settings};
+
+/// A plan, its engine, model and machine.
+pub(super) struct Opened {
+    plan: Plan,
+    engine: &'static dyn Engine,
+    model: Model,
+    machine: Machine,
+    repository: Option<String>,
+}
+
+impl Opened {
+    /// Reads a plan and finds what it refers to; detects this machine only where the plan leaves it open.
+    pub(super) fn open(arguments: &PlanArguments) -> Result<Self, Failure> {
+        let text = if arguments.plan.as_os_str() == "-" {
+            standard_input()?
+        } else {
+            store::read(&arguments.plan, plan::MAX_BYTES).map_err(Failure::io)?
+        };
+        let plan = Plan::from_toml(&text).with_context(|| format!("{}", arguments.plan.display()));
+        let mut plan = plan.map_err(Failure::Input)?;
+        let engine = engine::find(&plan.engine)
+            .ok_or_else(|| {
+                anyhow!(
+                    "no engine `{}`; there is {}",
+                    plan.engine,
+                    settings::engines()
+                )
+            })
+            .map_err(Failure::Input)?;
+        for change in &arguments.set {
+            set(&mut plan, engine, change).map_err(Failure::Input)?;
+        }
+        let models = model_catalog();
+        let model = source::model(&plan.model, &models).map_err(Failure::input)?;
+        let preset = plan
+            .model
+            .preset
+            .as_deref()
+            .and_then(|id| models.find(id).ok());
+        let machine = machine(&plan)?;
+        Ok(Self {
+            plan,
+            engine,
+            model,
+            machine,
+            repository: preset.and_then(|preset| preset.entry.gguf_repo),
+        })
+    }
+
+    /// Its report.
+    pub(super) fn report(&self) -> Result<Report, Failure> {
+        let Self {
+            plan,
+            engine,
+            model,
+            machine,
+            ..
+        } = self;
+        let request = Request {
+            engine: *engine,
+            model,
+            machine,
+            settings: &plan.settings,
+            fit: &plan.fit,
+        };
+        report::report(&request, &Memo::default()).map_err(Failure::input)
+    }
+
+    /// How it is started.
+    pub(super) fn launch(&self, report: &Report) -> Result<Launch, Failure> {
+        let settings =
+            setting::checked(self.engine, &self.plan.settings, &self.model, &self.machine);
+        Ok(self.engine.launch(&LaunchInputs {
+            model: &self.model,
+            machine: &self.machine,
+            settings: &settings.map_err(Failure::input)?,
+            resolved: &report.settings,
+            options: &self.plan.launch,
+            margin: report::margin(&self.plan.fit),
+            repository: self.repository.as_deref(),
+        }))
+    }
+
+    /// What exporters write.
+    pub(super) fn export<'a>(&'a self, report: &'a Report, launch: &'a Launch) -> Export<'a> {
+        Export {
+            plan: &self.plan,
+            model: &self.model,
+            report,
+            launch,
+        }
+    }
+}
+
+/// The model presets, the user's own among them.
+pub(super) fn model_catalog() -> ModelCatalog {
+    let mut models = ModelCatalog::embedded();
+    if let Ok(folders) = Folders::of_user() {
+        models.add_folder(&folders.presets());
+    }
+    models
+}
+
+fn machine(plan: &Plan) -> Result<Machine, Failure> {
+    let reference = plan.machine.as_ref();
+    let detection = machines::needs_detection(reference).then(detect::this_machine);
+    let chosen = detection
+        .as_ref()
+        .map(|detection| match plan.launch.gpus.as_slice() {
+            [] => detection.machine.clone(),
+            named => detection.machine_with(|card| named.contains(&card.id)),
+        });
+    let gpus = GpuCatalog::embedded().map_err(Failure::input)?;
+    let presets = MachineCatalog::embedded().map_err(Failure::input)?;
+    machines::resolve(reference, chosen.as_ref(), &gpus, &presets).map_err(Failure::input)
+}
+
+fn standard_input() -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = std::io::stdin()
+        .lock()
+        .take(plan::MAX_BYTES)
+        .read_to_string(&mut text);
+    read.context("cannot read standard input")
+        .map_err(Failure::Io)?;
+    Ok(text)
+}
+
+/// `name=value`, the value as in a plan file or as a bare word.
+fn set(plan: &mut Plan, engine: &dyn Engine, change: &str) -> anyhow::Result<()> {
+    let (name, value) = change
+        .split_once('=')
+        .ok_or_else(|| anyhow!("--set takes NAME=VALUE, not `{change}`"))?;
+    let name = name.trim().replace('-', "_");
+    let value = value.trim();
+    let parsed =
+        toml::from_str::<std::collections::BTreeMap<String, Value>>(&format!("value = {value}"))
+            .ok()
+            .and_then(|mut table| table.remove("value"));
+    let value = match parsed {
+        Some(value) => value,
+        None => Value::Text(value.to_owned()),
+    };
+    if let Some(setting) = setting::find(engine, &name) {
+        // The plan may use another spelling of the same setting.
+        plan.settings
+            .retain(|key, _| *key != setting.name && !setting.aliases.contains(&key.as_str()));
+    }
+    plan.settings.insert(name, value);
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! `plimsoll project`: the report of a plan.
+
+use std::fmt::Write as _;
+
+use plimsoll::plan::Value;
+use plimsoll::projection::{Category, Severity, grouped};
+use plimsoll::report::{DeviceReport, Report, Verdict};
+use plimsoll::units::{Bytes, GIB};
+
+use super::answer::{print, print_json};
+use super::opened::Opened;
+use super::table::Table;
+use super::{Answer, Failure, PlanArguments};
+
+/// Options of `project`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    #[command(flatten)]
+    plan: PlanArguments,
+    /// Print the report as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Say of every number why it is what it is.
+    #[arg(long)]
+    why: bool,
+}
+
+/// Prints the report.
+pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+    let opened = Opened::open(&options.plan)?;
+    let report = opened.report()?;
+    if options.json {
+        print_json(&report)?;
+    } else {
+        print(&text(&report, options.why))?;
+    }
+    Ok(match report.verdict {
+        Verdict::Fits | Verdict::Tight => Answer::Yes,
+        Verdict::Exceeds | Verdict::Refused => Answer::No,
+    })
+}
+
+fn text(report: &Report, why: bool) -> String {
+    let mut text = String::new();
+    let Report {
+        engine,
+        engine_version,
+        model,
+        derived,
+        ..
+    } = report;
+    line(
+        &mut text,
+        format_args!("{model} · {engine} {engine_version}"),
+    );
+    line(&mut text, format_args!("{}\n", report.sentence()));
+    text.push_str(&memory(report));
+    line(&mut text, format_args!(""));
+    line(
+        &mut text,
+        format_args!(
+            "{} of tensors in the file, {:.2} bits per weight; {} loaded; {} per token of context",
+            derived.file_bytes,
+            derived.bits_per_weight,
+            derived.weights_bytes,
+            Bytes::new(derived.kv_bytes_per_token.max(0.0) as u64),
+        ),
+    );
+    if let Some(tokens) = derived.max_context_tokens {
+        line(
+            &mut text,
+            format_args!("longest context that fits: {} tokens", grouped(tokens)),
+        );
+    }
+    for note in &report.notes {
+        let severity = match note.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Hint => "hint",
+        };
+        line(&mut text, format_args!("{severity}: {}", note.message));
+        if let Some(fix) = &note.fix {
+            let changes: Vec<String> = fix
+                .set
+                .iter()
+                .map(|(name, value)| format!("--set {name}={}", written(value)))
+                .collect();
+            line(&mut text, format_args!("  try {}", changes.join(" ")));
+        }
+    }
+    if why {
+        text.push_str(&reasons(report));
+    }
+    text
+}
+
+fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    // Writing to a String cannot fail.
+    writeln!(text, "{arguments}").ok();
+}
+
+/// GiB per category and device.
+fn memory(report: &Report) -> String {
+    let mut head = vec!["GiB".to_owned()];
+    head.extend(
+        report
+            .devices
+            .iter()
+            .map(|device| format!(">{}", device.id)),
+    );
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let mut table = Table::new(&head);
+    for category in Category::ALL {
+        if report
+            .devices
+            .iter()
+            .any(|device| category_bytes(device, category) != Bytes::ZERO)
+        {
+            row(&mut table, category.label(), report, |device| {
+                category_bytes(device, category).get() as f64
+            });
+        }
+    }
+    row(&mut table, "total", report, |device| {
+        device.total().get() as f64
+    });
+    row(&mut table, "in use by others", report, |device| {
+        device.in_use.get() as f64
+    });
+    row(&mut table, "capacity", report, |device| {
+        device.capacity.get() as f64
+    });
+    row(&mut table, "free", report, |device| device.free() as f64);
+    table.text()
+}
+
+fn row(table: &mut Table, label: &str, report: &Report, bytes: impl Fn(&DeviceReport) -> f64) {
+    let cells = report
+        .devices
+        .iter()
+        .map(|device| format!("{:.2}", bytes(device) / GIB as f64));
+    table.row(std::iter::once(label.to_owned()).chain(cells));
+}
+
+fn category_bytes(device: &DeviceReport, category: Category) -> Bytes {
+    device
+        .terms
+        .terms
+        .iter()
+        .filter(|term| term.category == category)
+        .map(|term| term.bytes)
+        .sum()
+}
+
+fn reasons(report: &Report) -> String {
+    let mut text = String::new();
+    for device in &report.devices {
+        for term in &device.terms.terms {
+            let label = term.category.label();
+            line(
+                &mut text,
+                format_args!(
+                    "\n{} {label} {}: {}",
+                    device.id,
+                    term.bytes,
+                    term.why.text()
+                ),
+            );
+            let (low, high) = term.range;
+            if low != high {
+                line(&mut text, format_args!("  between {low} and {high}"));
+            }
+            line(&mut text, format_args!("  {}", term.why.source));
+        }
+    }
+    text
+}
+
+/// A value as it is written after `--set`.
+pub(super) fn written(value: &Value) -> String {
+    match value {
+        Value::Bool(on) => on.to_string(),
+        Value::Integer(number) => number.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::List(items) => {
+            let items: Vec<String> = items.iter().map(written).collect();
+            items.join(",")
+        }
+    }
+}

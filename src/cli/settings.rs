@@ -1,0 +1,99 @@
+//! `plimsoll settings`: every setting of an engine, from its own description.
+
+use plimsoll::engine::{self, Engine, setting::Setting};
+use serde_json::{Value, json};
+
+use super::answer::{print, print_json};
+use super::{Answer, Failure};
+
+/// Options of `settings`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// The engine.
+    #[arg(default_value = "llama.cpp")]
+    engine: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where `project --help` sends a reader.
+pub(super) fn reference_hint() -> String {
+    let names: Vec<&str> = engine::ENGINES
+        .iter()
+        .flat_map(|engine| engine.settings())
+        .map(|setting| setting.name)
+        .collect();
+    format!(
+        "Settings of a plan, explained by `plimsoll settings`:\n{}",
+        names.join(" · ")
+    )
+}
+
+/// Prints the reference.
+pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+    let Some(engine) = engine::find(&options.engine) else {
+        return Err(Failure::input(anyhow::anyhow!(
+            "no engine `{}`; there is {}",
+            options.engine,
+            engines()
+        )));
+    };
+    if options.json {
+        print_json(&json!({
+            "schema": 1,
+            "engine": engine.id(),
+            "settings": engine.settings().iter().map(object).collect::<Value>(),
+        }))?;
+    } else {
+        print(&text(engine))?;
+    }
+    Ok(Answer::Yes)
+}
+
+/// The identities of the engines, for messages.
+pub(super) fn engines() -> String {
+    let ids: Vec<&str> = engine::ENGINES.iter().map(|engine| engine.id()).collect();
+    ids.join(", ")
+}
+
+fn object(setting: &Setting) -> Value {
+    json!({
+        "name": setting.name,
+        "aliases": setting.aliases,
+        "label": setting.label,
+        "group": format!("{:?}", setting.group).to_lowercase(),
+        "takes": setting.expectation(),
+        "help": setting.help,
+        "since": setting.since,
+        "until": setting.until,
+    })
+}
+
+fn text(engine: &dyn Engine) -> String {
+    let mut text = format!(
+        "Settings of {} (rules of version {})\n",
+        engine.id(),
+        engine.newest_version()
+    );
+    let mut group = None;
+    let mut settings: Vec<&Setting> = engine.settings().iter().collect();
+    settings.sort_by_key(|setting| setting.group);
+    for setting in settings {
+        if group != Some(setting.group) {
+            group = Some(setting.group);
+            text.push_str(&format!("\n{:?}\n", setting.group));
+        }
+        let aliases = match setting.aliases {
+            [] => String::new(),
+            aliases => format!(" (also {})", aliases.join(", ")),
+        };
+        text.push_str(&format!(
+            "  {}{aliases}: {}\n",
+            setting.name,
+            setting.expectation()
+        ));
+        text.push_str(&format!("      {}\n", setting.help));
+    }
+    text
+}

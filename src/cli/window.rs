@@ -1,0 +1,55 @@
+//! `plimsoll` without a command: the window.
+
+use std::path::PathBuf;
+
+use super::{Answer, Failure};
+
+/// Options of the window.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Plan file, model file or folder to open.
+    path: Option<PathBuf>,
+    /// Save a picture of the window to this file and close.
+    #[arg(long, hide = true, value_name = "FILE")]
+    screenshot: Option<PathBuf>,
+    /// Size of the window in points.
+    #[arg(long, hide = true, value_name = "WIDTHxHEIGHT")]
+    size: Option<String>,
+    /// Colours: dark or light.
+    #[arg(long, hide = true)]
+    theme: Option<String>,
+}
+
+/// Opens the window and waits until it is closed.
+#[cfg(feature = "gui")]
+pub(super) fn run(options: Options) -> Result<Answer, Failure> {
+    let Options {
+        path,
+        screenshot,
+        size,
+        theme,
+    } = options;
+    plimsoll::app::run(plimsoll::app::Options {
+        path,
+        screenshot,
+        size,
+        theme,
+    })
+    .map_err(Failure::input)?;
+    Ok(Answer::Yes)
+}
+
+/// Says that there is no window in this build.
+#[cfg(not(feature = "gui"))]
+pub(super) fn run(options: Options) -> Result<Answer, Failure> {
+    let Options {
+        path: _,
+        screenshot: _,
+        size: _,
+        theme: _,
+    } = options;
+    Err(Failure::input(anyhow::anyhow!(
+        "this build has no window; use a command such as `plimsoll project PLAN` (`plimsoll --help` lists them), \
+         or build with the `gui` feature"
+    )))
+}

@@ -1,0 +1,287 @@
+//! The real binary: exit codes, output, messages. No display, no GPU.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const PLAN: &str = r#"schema = 1
+engine = "llama.cpp"
+[model]
+preset = "DeepSeek-R1-Distill-Qwen-32B"
+[machine]
+ram_mib = 65536
+gpus = [ { name = "NVIDIA GeForce RTX 4090", in_use_mib = 600 } ]
+[settings]
+weights = "Q4_K_M"
+ctx_size = 8192
+parallel = 1
+n_gpu_layers = "all"
+[launch]
+model_path = "/models/a model.gguf"
+"#;
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command
+        .args(arguments)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("WAYLAND_SOCKET")
+        .env("HOME", std::env::temp_dir());
+    command
+}
+
+fn plimsoll(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the binary runs")
+}
+
+/// Runs with a plan on standard input.
+fn with_plan(plan: &str, arguments: &[&str]) -> Output {
+    let mut child = command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(plan.as_bytes()).expect("it reads");
+    drop(stdin);
+    child.wait_with_output().expect("it ends")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit code")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn saved(folder: &tempfile::TempDir, plan: &str) -> PathBuf {
+    let path = folder.path().join("plan.toml");
+    std::fs::write(&path, plan).expect("written");
+    path
+}
+
+#[test]
+fn a_plan_that_fits_answers_yes() {
+    let output = with_plan(PLAN, &["project", "-"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let text = out(&output);
+    for expected in [
+        "DeepSeek-R1-Distill-Qwen-32B",
+        "Fits with",
+        "gpu0",
+        "host",
+        "Weights",
+        "KV cache",
+        "free",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn a_plan_that_does_not_fit_answers_no() {
+    let output = with_plan(
+        PLAN,
+        &["project", "-", "--set", "ctx_size=131072", "--json"],
+    );
+    assert_eq!(code(&output), 1, "{}", err(&output));
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(report["verdict"], "exceeds");
+    assert!(report["devices"][0]["free_bytes"].as_i64().expect("bytes") < 0);
+    assert_eq!(report["settings"]["ctx_size"], 131_072);
+}
+
+#[test]
+fn the_json_report_adds_up() {
+    let output = with_plan(PLAN, &["project", "-", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(report["schema"], 1);
+    let devices = report["devices"].as_array().expect("devices");
+    assert_eq!(devices.last().expect("a host")["id"], "host");
+    for device in devices {
+        let number = |key: &str| device[key].as_i64().expect("bytes");
+        let terms: i64 = device["terms"]
+            .as_array()
+            .expect("terms")
+            .iter()
+            .map(|term| {
+                assert!(
+                    !term["why"]["text"]
+                        .as_str()
+                        .expect("a reason")
+                        .contains('{'),
+                    "{term}"
+                );
+                term["bytes"].as_i64().expect("bytes")
+            })
+            .sum();
+        assert_eq!(number("total_bytes"), terms);
+        assert_eq!(
+            number("free_bytes"),
+            number("capacity_bytes") - number("in_use_bytes") - terms
+        );
+    }
+}
+
+#[test]
+fn why_gives_every_number_a_reason() {
+    let output = with_plan(PLAN, &["project", "-", "--why"]);
+    assert!(
+        out(&output).contains("gpu0 KV cache 2.00 GiB: "),
+        "{}",
+        out(&output)
+    );
+}
+
+#[test]
+fn bad_input_is_refused_with_a_reason() {
+    let cases = [
+        ("engin = 1\n", "unknown key", 2),
+        ("schema = 9\n", "schema 9", 2),
+        (
+            &*PLAN.replace("Distill-Qwen-32B", "Distil-Qwen-32B"),
+            "DeepSeek-R1-Distill-Qwen-32B",
+            2,
+        ),
+        (
+            &*PLAN.replace("llama.cpp", "lama.cpp"),
+            "there is llama.cpp",
+            2,
+        ),
+        (
+            &*PLAN.replace("ctx_size", "ctx_sise"),
+            "did you mean `ctx_size`?",
+            2,
+        ),
+        (
+            &*PLAN.replace("\"Q4_K_M\"", "\"Q4_K_X\""),
+            "did you mean `Q4_K_",
+            2,
+        ),
+        (&*PLAN.replace("RTX 4090", "RTX 4099"), "4099", 2),
+        (
+            &*PLAN.replace("parallel = 1", "parallel = \"many\""),
+            "`parallel` takes",
+            2,
+        ),
+    ];
+    for (plan, expected, exit) in cases {
+        let output = with_plan(plan, &["project", "-"]);
+        assert_eq!(code(&output), exit, "{plan}\n{}", err(&output));
+        let complaint = err(&output);
+        assert!(
+            complaint.contains(expected),
+            "{expected} is missing in {complaint}"
+        );
+        assert_eq!(complaint.trim_end().lines().count(), 1, "{complaint}");
+        assert!(out(&output).is_empty());
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_end_with_3() {
+    let folder = folder();
+    let missing = folder.path().join("missing.toml");
+    for path in [missing.as_path(), folder.path()] {
+        let output = plimsoll(&["project", path.to_str().expect("UTF-8")]);
+        assert_eq!(code(&output), 3, "{}", err(&output));
+    }
+}
+
+#[test]
+fn a_script_is_saved_once_and_replaced_only_when_asked() {
+    let folder = folder();
+    let plan = saved(&folder, PLAN);
+    let script = folder.path().join("run it.sh");
+    let arguments = [
+        "export",
+        plan.to_str().expect("UTF-8"),
+        "--target",
+        "sh",
+        "-o",
+        script.to_str().expect("UTF-8"),
+    ];
+    let output = plimsoll(&arguments);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let text = std::fs::read_to_string(&script).expect("a script");
+    for expected in ["'/models/a model.gguf'", "--ctx-size 8192", "--fit off"] {
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
+    }
+    std::fs::write(&script, "mine").expect("written");
+    let output = plimsoll(&arguments);
+    assert_eq!(code(&output), 3, "{}", err(&output));
+    assert_eq!(std::fs::read_to_string(&script).expect("a script"), "mine");
+    let output = plimsoll(&[&arguments[..], &["--force"]].concat());
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert_eq!(std::fs::read_to_string(&script).expect("a script"), text);
+}
+
+#[test]
+fn all_targets_go_into_a_folder() {
+    let folder = folder();
+    let plan = saved(&folder, PLAN);
+    let set = folder.path().join("set");
+    let output = plimsoll(&[
+        "export",
+        plan.to_str().expect("UTF-8"),
+        "--target",
+        "all",
+        "-o",
+        set.to_str().expect("UTF-8"),
+    ]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert_eq!(
+        std::fs::read_dir(&set).expect("a folder").count(),
+        plimsoll::export::EXPORTERS.len()
+    );
+}
+
+#[test]
+fn lists_answer_yes_or_no() {
+    for arguments in [
+        ["models", "deepseek"].as_slice(),
+        &["gpus", "4090"],
+        &["machines", "a100"],
+        &["settings"],
+        &["detect"],
+        &["models", "--json"],
+        &["gpus", "--json"],
+        &["machines", "--json"],
+        &["settings", "--json"],
+        &["detect", "--json"],
+        &["completion", "bash"],
+        &["--help"],
+        &["project", "--help"],
+    ] {
+        let output = plimsoll(arguments);
+        assert_eq!(code(&output), 0, "{arguments:?}: {}", err(&output));
+        let text = out(&output);
+        assert!(!text.is_empty());
+        if arguments.contains(&"--json") {
+            let parsed: Result<serde_json::Value, _> = serde_json::from_str(&text);
+            assert!(parsed.is_ok(), "{arguments:?}: {text}");
+        }
+    }
+    assert_eq!(code(&plimsoll(&["models", "no such model at all"])), 1);
+    assert_eq!(code(&plimsoll(&["frobnicate"])), 2);
+}
+
+#[test]
+fn without_a_display_the_window_names_the_command_line() {
+    let output = plimsoll(&[]);
+    assert_eq!(code(&output), 2);
+    let complaint = err(&output);
+    assert!(complaint.contains("plimsoll project"), "{complaint}");
+    assert!(!complaint.contains("panicked"), "{complaint}");
+}
