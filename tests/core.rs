@@ -10,6 +10,8 @@
 mod export;
 #[path = "core/hardware/mod.rs"]
 mod hardware;
+#[path = "core/llamacpp_mem/mod.rs"]
+mod llamacpp_mem;
 #[path = "core/llamacpp_sizes.rs"]
 mod llamacpp_sizes;
 #[path = "core/models/mod.rs"]

@@ -7,12 +7,19 @@ pub mod file_type;
 mod host;
 mod kv_cache;
 mod launch;
+mod limits;
+mod measure;
 mod mixture;
+mod notes;
 mod output;
 mod placement;
+mod project;
 mod recurrent;
+mod resolved;
 mod settings;
+mod start;
 pub mod tensors;
+mod terms;
 mod version;
 
 use super::launch::{Launch, LaunchInputs};
@@ -57,12 +64,12 @@ impl Engine for LlamaCpp {
         ]
     }
 
-    fn project(&self, _inputs: &Inputs<'_>) -> Outcome {
-        Outcome::default()
+    fn project(&self, inputs: &Inputs<'_>) -> Outcome {
+        project::project(inputs)
     }
 
-    fn starting_settings(&self, _inputs: &Inputs<'_>) -> Settings {
-        Settings::new()
+    fn starting_settings(&self, inputs: &Inputs<'_>) -> Settings {
+        start::starting_settings(inputs)
     }
 
     fn launch(&self, inputs: &LaunchInputs<'_>) -> Launch {

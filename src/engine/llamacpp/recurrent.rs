@@ -4,28 +4,13 @@
 //! `llama_dsv4_comp_state` in `src/llama-kv-cache-dsv4.cpp` (0.6.0-dev).
 
 use super::config::{Config, Shape};
+use super::tensors::Architecture;
 use crate::model::mixer::CompressedAttention;
 use crate::model::{Mixer, Model};
 use crate::units::Bytes;
 
 /// Bytes of an element.
 const F32: u64 = 4;
-
-/// `model_type`s that can go back by a few tokens (`llm_arch_supports_rs_rollback`, `src/llama-arch.cpp` 0.6.0-dev);
-/// for all others the engine keeps no rollback states, whatever is asked for.
-const ROLLBACK: &[&str] = &[
-    "qwen3_5",
-    "qwen3_5_text",
-    "qwen3_5_moe",
-    "qwen3_5_moe_text",
-    "nemotron_h",
-    "nemotron_h_moe",
-    "lfm2",
-    "lfm2_moe",
-    "deepseek_v4",
-    "kimi_k3",
-    "bailing_moe_v3",
-];
 
 /// The state of one layer for one sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +38,18 @@ pub(super) struct Group {
     pub(super) bytes: Bytes,
 }
 
-/// Whether the engine keeps rollback states for this model.
-pub(super) fn rolls_back(model: &Model) -> bool {
-    ROLLBACK.contains(&model.model_type.as_str())
+/// Whether the engine keeps rollback states (`llm_arch_supports_rs_rollback`, `src/llama-arch.cpp` 0.6.0-dev); for all
+/// other architectures it keeps none, whatever is asked for.
+pub(super) fn rolls_back(architecture: Architecture) -> bool {
+    matches!(
+        architecture,
+        Architecture::KimiK3
+            | Architecture::Qwen35
+            | Architecture::Qwen35Moe
+            | Architecture::DeepSeek4
+            | Architecture::NemotronH
+            | Architecture::NemotronHMoe
+    )
 }
 
 /// Every state of the model, by layer.
@@ -104,16 +98,12 @@ fn compressors(compressed: &CompressedAttention) -> impl Iterator<Item = u64> {
 /// Every state, grouped.
 pub(super) fn groups(
     states: &[LayerState],
-    model: &Model,
+    rolls_back: bool,
     config: &Config,
     shape: Shape,
     homes: &[Option<usize>],
 ) -> Vec<Group> {
-    let rollback = if rolls_back(model) {
-        config.rollback
-    } else {
-        0
-    };
+    let rollback = if rolls_back { config.rollback } else { 0 };
     let rows = shape.sequences.saturating_mul(rollback.saturating_add(1));
     let mut groups: Vec<Group> = Vec::with_capacity(4);
     for state in states {

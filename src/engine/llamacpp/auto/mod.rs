@@ -1,12 +1,18 @@
 //! Choices the engine makes by itself.
 
 mod candidate;
+mod choose;
 mod fit;
+mod largest;
 mod layers;
 mod mixture;
 
-pub(super) use candidate::{Candidate, DeviceLayers, Fraction, Overflow};
-pub(super) use fit::{Fitted, Limits, Status, fit};
+pub(super) use candidate::{Fraction, Overflow, gpu_layers, overflows};
+pub(super) use choose::choose;
+pub(super) use fit::Fitted;
+pub(super) use largest::largest;
+
+use candidate::Candidate;
 
 /// What the engine's dry run says of one device: everything it would allocate there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

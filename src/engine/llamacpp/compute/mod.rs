@@ -17,6 +17,7 @@ mod schedule;
 mod tensor;
 
 pub(in crate::engine::llamacpp) use reserve::{Buffers, ComputeBuffer, Exactness, reserve};
+pub(in crate::engine::llamacpp) use tensor::Part;
 
 use crate::model::Model;
 

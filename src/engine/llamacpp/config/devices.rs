@@ -2,6 +2,7 @@
 
 use super::{Config, SplitMode};
 use crate::hardware::{Gpu, Machine, Vendor};
+use crate::units::Bytes;
 
 /// A GPU the engine uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,8 +31,12 @@ pub(in super::super) fn devices<'a>(machine: &'a Machine, config: &Config) -> Ve
     devices
 }
 
-/// Bytes that a GPU has free before anything is loaded.
-pub(in super::super) fn free_memory(gpu: &Gpu) -> u64 {
+/// Bytes that a GPU has free before anything is loaded; for one without memory of its own, what main memory has free
+/// (`src/llama-model.cpp`, 0.6.0-dev).
+pub(in super::super) fn free_memory(gpu: &Gpu, host_free: Bytes) -> u64 {
+    if gpu.memory.usable == Bytes::ZERO {
+        return host_free.get();
+    }
     gpu.memory.usable.saturating_sub(gpu.memory.in_use).get()
 }
 

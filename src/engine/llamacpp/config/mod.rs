@@ -153,6 +153,20 @@ impl Config {
         }
     }
 
+    /// With a context of so many tokens.
+    pub(super) fn with_context(&self, tokens: u64) -> Self {
+        Self {
+            context: Context::Tokens(tokens),
+            ..self.clone()
+        }
+    }
+
+    /// What identifies it in keys of caches.
+    pub(super) fn key(&self) -> impl std::hash::Hash + use<> {
+        // Every field has an exact textual form, and equal texts are equal configurations.
+        format!("{self:?}")
+    }
+
     /// What the context is created with (constructor of `llama_context`, `src/llama-context.cpp` 0.6.0-dev).
     pub(super) fn shape(&self, trained: u64) -> Shape {
         let asked = self.asked_context(trained);

@@ -107,6 +107,16 @@ impl Words for LazyMode {
         &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)];
 }
 
+impl GpuLayers {
+    /// As the loader counts them: anything but a number is all (`llama_model::n_gpu_layers`).
+    pub(in super::super) fn count(self) -> u64 {
+        match self {
+            Self::Auto | Self::All => u64::MAX,
+            Self::Count(count) => count,
+        }
+    }
+}
+
 impl LoadMode {
     /// Host weights are pages of the file, unless a device cannot (`auto`).
     pub(in super::super) fn maps(self) -> bool {

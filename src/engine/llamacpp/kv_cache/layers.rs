@@ -1,5 +1,6 @@
 //! Which caches a model's layers have.
 
+use crate::engine::llamacpp::tensors::Architecture;
 use crate::model::mixer::{Attention, CompressedAttention, LatentAttention, Reach};
 use crate::model::{Mixer, Model};
 
@@ -39,37 +40,26 @@ pub(in super::super) enum Kind {
     CompressedIndexer(u64),
 }
 
-/// `model_type`s whose architecture gives window layers a cache of their own (`hparams.swa_type` in `src/models/*.cpp`,
-/// 0.6.0-dev). All others keep the whole context, whatever their configuration says of a window (Mistral, Phi-3, Qwen2).
-const WINDOWED: &[&str] = &[
-    "cohere2",
-    "deepseek_v4",
-    "exaone4",
-    "exaone_moe",
-    "gemma2",
-    "gemma3",
-    "gemma3_text",
-    "gemma3n",
-    "gemma3n_text",
-    "gemma4",
-    "gemma4_text",
-    "gpt_oss",
-    "llama4",
-    "llama4_text",
-    "mimo_v2",
-    "olmo3",
-    "smallthinker",
-    "step3p5",
-];
-
-/// `model_type`s whose cache has no filter for layers without attention, so that transposed values pad those too
-/// (`llama_kv_cache` without `filter`: deci).
-const UNFILTERED: &[&str] = &["nemotron-nas", "deci"];
+/// Whether window layers get a cache of their own (`hparams.swa_type` in `src/models/*.cpp`, 0.6.0-dev). All other
+/// architectures keep the whole context, whatever the configuration says of a window (Mistral, Phi-3, Qwen2).
+fn has_windows(architecture: Architecture) -> bool {
+    matches!(
+        architecture,
+        Architecture::Gemma2
+            | Architecture::Gemma3
+            | Architecture::Gemma3n
+            | Architecture::Gemma4
+            | Architecture::GptOss
+            | Architecture::Llama4
+            | Architecture::Olmo2
+    )
+}
 
 /// Every cache of the model, by layer.
-pub(in super::super) fn caches(model: &Model) -> Vec<LayerCache> {
-    let windowed = WINDOWED.contains(&model.model_type.as_str());
-    let unfiltered = UNFILTERED.contains(&model.model_type.as_str());
+pub(in super::super) fn caches(model: &Model, architecture: Architecture) -> Vec<LayerCache> {
+    let windowed = has_windows(architecture);
+    // Its cache has no filter for layers without attention, so that transposed values pad those too.
+    let unfiltered = architecture == Architecture::Deci;
     let widest = widest_values(model);
     let mut caches = Vec::with_capacity(model.layers.len());
     for (layer, block) in model.layers.iter().enumerate() {

@@ -16,6 +16,9 @@ use crate::units::Bytes;
 /// (`MATRIX_ROW_PADDING`, `ggml/src/ggml-cuda/ggml-cuda.cu`, 0.6.0-dev).
 const MATRIX_ROW_PADDING: u64 = 512;
 
+/// Alignment of tensors in a CUDA buffer (`ggml_backend_cuda_buffer_type_get_alignment`).
+const ALIGNMENT: u64 = 128;
+
 /// Equal caches of several layers on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Group {
@@ -163,7 +166,7 @@ fn tensor(kind: Type, width: u64, rows: u64, home: Option<usize>) -> Bytes {
     let bytes = row(kind, width) * rows;
     let rest = width % MATRIX_ROW_PADDING;
     if home.is_some() && kind.is_quantized() && rest != 0 && bytes != Bytes::ZERO {
-        bytes + row(kind, MATRIX_ROW_PADDING - rest)
+        (bytes + row(kind, MATRIX_ROW_PADDING - rest)).align_up(ALIGNMENT)
     } else {
         bytes
     }

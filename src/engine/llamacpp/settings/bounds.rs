@@ -6,9 +6,11 @@ use crate::plan::Value;
 /// The engine's limit on sequences (`src/llama-cparams.h`, `LLAMA_MAX_SEQ`, 0.6.0-dev).
 pub(super) const MAX_SEQUENCES: i64 = 256;
 
-/// Context: from one padded step to what the model was trained for. More is accepted, with a warning.
-pub(super) fn context(_: &Scope<'_>) -> (i64, i64) {
-    (256, 131_072)
+/// Context: from one padded step to what the model is meant for. More is accepted, with a warning.
+pub(super) fn context(scope: &Scope<'_>) -> (i64, i64) {
+    let model = scope.model;
+    let longest = model.context_length.max(model.max_position_embeddings);
+    (256, i64::try_from(longest).unwrap_or(i64::MAX).max(256))
 }
 
 /// Slots.
@@ -31,8 +33,11 @@ pub(super) fn micro_batch(scope: &Scope<'_>) -> (i64, i64) {
 }
 
 /// Layers of the model, the output layer not counted.
-pub(super) fn layers(_: &Scope<'_>) -> (i64, i64) {
-    (0, 128)
+pub(super) fn layers(scope: &Scope<'_>) -> (i64, i64) {
+    (
+        0,
+        i64::try_from(scope.model.layers.len()).unwrap_or(i64::MAX - 1),
+    )
 }
 
 /// Layers of the model and the output layer.

@@ -1,0 +1,165 @@
+//! Runs the engine's own fit where a plan leaves something to it.
+
+use super::candidate::{Candidate, gpu_layers, overflows};
+use super::fit::{Fitted, Limits, Status, fit};
+use super::{DryRun, Used};
+use crate::engine::llamacpp::config::{Config, Context, GpuLayers, Override, SplitMode};
+use crate::engine::llamacpp::measure::Subject;
+use crate::model::FeedForward;
+use crate::projection::Note;
+
+/// First version that fits by itself (ggml-org/llama.cpp#16653, December 2025).
+const SINCE: &str = "2025-12";
+
+/// Fills in what the plan leaves open, as the engine would; what it decided, where it decided anything.
+pub(in super::super) fn choose(
+    subject: &Subject<'_>,
+    config: &mut Config,
+    notes: &mut Vec<Note>,
+) -> Option<Fitted> {
+    let open = matches!(config.context, Context::Unset | Context::Trained)
+        || config.gpu_layers == GpuLayers::Auto;
+    if !config.fit || !open || subject.trained == 0 || !config.version.at_least(SINCE) {
+        return None;
+    }
+    if config.split_mode == SplitMode::Tensor {
+        return None;
+    }
+    let limits = limits(subject, config);
+    let fitted = fit(
+        &limits,
+        &Run {
+            subject,
+            config: &*config,
+        },
+    );
+    let asked = config.asked_context(subject.trained);
+    *config = applied(config, &fitted.candidate);
+    remark(&fitted, &limits, asked, config, notes);
+    Some(fitted)
+}
+
+fn limits(subject: &Subject<'_>, config: &Config) -> Limits {
+    let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+    let free: Vec<i64> = subject
+        .free()
+        .iter()
+        .map(|free| signed(free.get()))
+        .collect();
+    let margin = signed(subject.inputs.margin.get());
+    let several = free.len() > 1;
+    let split = config.tensor_split.iter().any(|share| *share > 0.0);
+    Limits {
+        margins: vec![margin; free.len().max(1)],
+        free,
+        host_total: signed(subject.inputs.machine.host.ram.get()),
+        trained: subject.trained,
+        least_context: match config.context {
+            Context::Trained => None,
+            Context::Unset | Context::Tokens(_) => Some(config.fit_context),
+        },
+        asked_context: match config.context {
+            Context::Tokens(tokens) => Some(tokens),
+            Context::Unset | Context::Trained => None,
+        },
+        streams: if config.unified {
+            1
+        } else {
+            config.sequences.max(1)
+        },
+        blocks: subject.table.blocks,
+        asked_layers: match config.gpu_layers {
+            GpuLayers::Auto => None,
+            GpuLayers::All => Some(u64::MAX),
+            GpuLayers::Count(count) => Some(count),
+        },
+        experts: subject
+            .inputs
+            .model
+            .layers
+            .iter()
+            .any(|layer| matches!(layer.feed_forward, FeedForward::Experts(_))),
+        fixed: !config.overrides.is_empty()
+            || several && (split || config.split_mode == SplitMode::Row),
+    }
+}
+
+/// The configuration of a candidate, without its tensor overrides.
+fn applied(config: &Config, candidate: &Candidate) -> Config {
+    let mut config = config.clone();
+    if let Some(tokens) = candidate.context {
+        config.context = Context::Tokens(tokens);
+    }
+    if let Some(devices) = &candidate.layers {
+        config.gpu_layers = GpuLayers::Count(gpu_layers(devices));
+        if devices.len() > 1 {
+            config.tensor_split = devices
+                .iter()
+                .map(|device| f64::from(device.layers))
+                .collect();
+        }
+    }
+    if candidate.experts_on_host {
+        config.overrides = vec![Override::AllExperts];
+    }
+    config
+}
+
+struct Run<'a> {
+    subject: &'a Subject<'a>,
+    config: &'a Config,
+}
+
+impl DryRun for Run<'_> {
+    fn measure(&self, candidate: &Candidate) -> Vec<Used> {
+        let config = applied(self.config, candidate);
+        let blocks = u64::from(self.subject.table.blocks);
+        let rules = candidate
+            .layers
+            .as_ref()
+            .map_or_else(Vec::new, |devices| overflows(devices, blocks));
+        // What cannot be placed is refused by the projection itself.
+        self.subject
+            .measure(&config, &rules)
+            .map_or_else(|_| Vec::new(), |measured| measured.used(true))
+    }
+}
+
+fn remark(fitted: &Fitted, limits: &Limits, asked: u64, config: &Config, notes: &mut Vec<Note>) {
+    let context = fitted.candidate.context;
+    if let Some(tokens) = context.filter(|tokens| *tokens < asked) {
+        notes.push(
+            Note::hint(
+                "context-fitted",
+                format!("The engine reduces the context from {asked} to {tokens} tokens, for want of memory."),
+            )
+            .on("ctx_size"),
+        );
+    }
+    if fitted.status == Status::Failure && !limits.free.is_empty() {
+        notes.push(
+            Note::warning(
+                "fit-gives-up",
+                "Not everything fits, and the engine's own fit changes nothing where layers, split or overrides are given: \
+                 it tries to load the plan as it is.",
+            )
+            .on("n_gpu_layers"),
+        );
+    }
+    let all = u64::from(limits.blocks) + 1;
+    if let Some(devices) = &fitted.candidate.layers {
+        let on_gpu = gpu_layers(devices);
+        let experts = devices.iter().any(|device| device.partial > 0);
+        let message = match (on_gpu < all, experts) {
+            (true, _) => format!(
+                "The engine puts {on_gpu} of {all} layers on the GPU, the rest stays in main memory."
+            ),
+            (false, true) => "The engine keeps experts of some layers in main memory.".to_owned(),
+            (false, false) => {
+                format!("The engine spreads {all} layers so that every GPU keeps its margin.")
+            }
+        };
+        notes.push(Note::hint("layers-fitted", message).on("n_gpu_layers"));
+    }
+    let _ = config;
+}

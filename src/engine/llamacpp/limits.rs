@@ -1,0 +1,117 @@
+//! How far a plan can go: the longest context and the most slots that fit.
+
+use super::auto::{Overflow, largest};
+use super::config::{CELL_PADDING, Config, Context, Shape};
+use super::host::{gpu_overhead, host_overhead};
+use super::kv_cache;
+use super::measure::{Measured, Subject};
+use super::project::pool;
+use crate::projection::Term;
+use crate::units::Bytes;
+
+/// Most sequences (`LLAMA_MAX_SEQ`, `src/llama-cparams.h` 0.6.0-dev).
+const MAX_SEQUENCES: u64 = 256;
+
+/// Bytes that caches grow by per token of context, over all devices.
+pub(super) fn bytes_per_token(subject: &Subject<'_>, config: &Config, measured: &Measured) -> f64 {
+    let step = CELL_PADDING.saturating_mul(measured.shape.streams);
+    let longer = config.with_context(measured.shape.context.saturating_add(step));
+    let total = |groups: &[kv_cache::Group]| groups.iter().map(|group| group.bytes).sum::<Bytes>();
+    let grown = subject.caches(&longer, &measured.placement);
+    let growth = total(&grown).saturating_sub(total(&measured.caches));
+    growth.get() as f64 / step as f64
+}
+
+/// The longest context, in tokens of all slots together, with which every device keeps its margin; not beyond the
+/// trained one per slot.
+pub(super) fn longest_context(
+    subject: &Subject<'_>,
+    config: &Config,
+    overflows: &[Overflow],
+    shape: Shape,
+) -> Option<u64> {
+    let step = CELL_PADDING.saturating_mul(shape.streams);
+    let most = subject.trained.checked_div(CELL_PADDING)?.max(1);
+    let key = (
+        "context",
+        config.with_context(0).key(),
+        overflows,
+        subject.key(),
+    );
+    let steps = subject.inputs.memo.get(&key, || {
+        largest(1, most, |steps| {
+            slack(
+                subject,
+                &config.with_context(steps.saturating_mul(step)),
+                overflows,
+            )
+        })
+    });
+    steps.map(|steps| steps.saturating_mul(step))
+}
+
+/// The most slots with as much context each as planned.
+pub(super) fn most_slots(
+    subject: &Subject<'_>,
+    config: &Config,
+    overflows: &[Overflow],
+) -> Option<u64> {
+    let each = config
+        .asked_context(subject.trained)
+        .div_ceil(config.sequences.max(1));
+    let follows = config.outputs == config.sequences;
+    let with_slots = |slots: u64| Config {
+        sequences: slots,
+        outputs: if follows { slots } else { config.outputs },
+        context: Context::Tokens(each.saturating_mul(slots)),
+        ..config.clone()
+    };
+    let key = ("slots", with_slots(1).key(), overflows, subject.key());
+    let most = subject.inputs.memo.get(&key, || {
+        largest(1, MAX_SEQUENCES, |slots| {
+            slack(subject, &with_slots(slots), overflows)
+        })
+    });
+    *most
+}
+
+/// What every GPU has left beyond its margin, and main memory at all; negative where it is too little.
+pub(super) fn slack(subject: &Subject<'_>, config: &Config, overflows: &[Overflow]) -> Vec<i64> {
+    let Ok(measured) = subject.measure(config, overflows) else {
+        return vec![-1];
+    };
+    let machine = subject.inputs.machine;
+    let model = subject.inputs.model;
+    let used = measured.used(false);
+    let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
+    let sum = |terms: &[Term]| signed(terms.iter().map(|term| term.bytes).sum());
+    let mut left: Vec<i64> = subject
+        .devices
+        .iter()
+        .zip(&used)
+        .map(|(device, used)| {
+            let memory = device.gpu.memory;
+            let overhead = gpu_overhead(device.gpu, model, measured.shape.micro_batch);
+            memory
+                .usable
+                .signed_sub(memory.in_use)
+                .saturating_sub(used.total)
+                .saturating_sub(sum(&overhead))
+                .saturating_sub(signed(subject.inputs.margin))
+        })
+        .collect();
+    let host = used
+        .last()
+        .map_or(0, |used| used.total)
+        .saturating_add(signed(measured.output))
+        .saturating_add(signed(host_overhead(model).bytes));
+    if pool(subject, config).is_some() {
+        for device in &mut left {
+            *device = device.saturating_sub(host);
+        }
+    } else {
+        let free = machine.host.ram.signed_sub(machine.host.in_use);
+        left.push(free.saturating_sub(host));
+    }
+    left
+}

@@ -1,0 +1,312 @@
+//! Everything one configuration makes the engine allocate.
+
+use std::sync::Arc;
+
+use super::auto::{Overflow, Used};
+use super::compute::{Buffers, GraphConfig, GraphLoad, GraphPlacement, PlacedWeight, reserve};
+use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
+use super::file_type::FileType;
+use super::kv_cache::{self, Cells, Kind, LayerCache};
+use super::output;
+use super::placement::{self, Placement, PlacementConfig};
+use super::recurrent::{self, LayerState};
+use super::tensors::{self, TensorTable};
+use crate::engine::Inputs;
+use crate::units::Bytes;
+
+/// What is loaded, and where it can go.
+pub(super) struct Subject<'a> {
+    pub(super) inputs: Inputs<'a>,
+    /// Tensors of the file.
+    pub(super) table: Arc<TensorTable>,
+    /// GPUs used, in the engine's order.
+    pub(super) devices: Vec<Device<'a>>,
+    /// `n_ctx_train` of the file.
+    pub(super) trained: u64,
+    free: Vec<Bytes>,
+    caches: Arc<Vec<LayerCache>>,
+    states: Arc<Vec<LayerState>>,
+}
+
+/// What a configuration takes.
+pub(super) struct Measured {
+    pub(super) shape: Shape,
+    pub(super) placement: Arc<Placement>,
+    pub(super) caches: Vec<kv_cache::Group>,
+    pub(super) states: Vec<recurrent::Group>,
+    pub(super) output: Bytes,
+    pub(super) compute: Arc<Buffers>,
+}
+
+type Table = Result<Arc<TensorTable>, tensors::Error>;
+type Placed = Result<Arc<Placement>, placement::Error>;
+
+impl<'a> Subject<'a> {
+    /// The model's file and caches, kept between calls.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub(super) fn new(
+        inputs: Inputs<'a>,
+        config: &Config,
+        file_type: FileType,
+        devices: Vec<Device<'a>>,
+    ) -> Result<Self, tensors::Error> {
+        let model = inputs.model;
+        let key = (model.fingerprint, file_type, config.imatrix);
+        let table: Arc<Table> = inputs.memo.get(&key, || {
+            TensorTable::new(model, file_type, config.imatrix).map(Arc::new)
+        });
+        let table = Arc::clone(table.as_ref().as_ref().map_err(Clone::clone)?);
+        let architecture = table.architecture;
+        let caches = inputs
+            .memo
+            .get(&model.fingerprint, || kv_cache::caches(model, architecture));
+        let states = inputs
+            .memo
+            .get(&model.fingerprint, || recurrent::states(model));
+        let host = inputs
+            .machine
+            .host
+            .ram
+            .saturating_sub(inputs.machine.host.in_use);
+        let free = devices
+            .iter()
+            .map(|device| Bytes::new(free_memory(device.gpu, host)))
+            .collect();
+        Ok(Self {
+            inputs,
+            table,
+            devices,
+            trained: trained(model),
+            free,
+            caches,
+            states,
+        })
+    }
+
+    /// Free memory of the GPUs used.
+    pub(super) fn free(&self) -> &[Bytes] {
+        &self.free
+    }
+
+    /// Whatever else a measurement depends on beside a configuration, for keys of caches.
+    pub(super) fn key(&self) -> impl std::hash::Hash {
+        let machine = self.inputs.machine;
+        let memory: Vec<_> = self
+            .devices
+            .iter()
+            .map(|device| {
+                (
+                    device.gpu.memory.usable,
+                    device.gpu.memory.in_use,
+                    device.gpu.unified,
+                )
+            })
+            .collect();
+        (
+            self.inputs.model.fingerprint,
+            self.table.fingerprint,
+            self.inputs.margin,
+            (machine.host.ram, machine.host.in_use),
+            memory,
+        )
+    }
+
+    /// The caches of a configuration.
+    pub(super) fn caches(&self, config: &Config, placement: &Placement) -> Vec<kv_cache::Group> {
+        let homes: Vec<Option<usize>> = placement.blocks.iter().map(|home| home.gpu()).collect();
+        kv_cache::groups(&self.caches, config, config.shape(self.trained), &homes)
+    }
+
+    /// What this configuration takes; `overflows` are tensor overrides of the engine's own fit.
+    ///
+    /// # Errors
+    /// Tensors cannot be placed as asked.
+    pub(super) fn measure(
+        &self,
+        config: &Config,
+        overflows: &[Overflow],
+    ) -> Result<Measured, placement::Error> {
+        let shape = config.shape(self.trained);
+        let placement = self.place(config, overflows)?;
+        let homes: Vec<Option<usize>> = placement.blocks.iter().map(|home| home.gpu()).collect();
+        let caches = kv_cache::groups(&self.caches, config, shape, &homes);
+        let rolls_back = recurrent::rolls_back(self.table.architecture);
+        let states = recurrent::groups(&self.states, rolls_back, config, shape, &homes);
+        let compute = self.compute(config, shape, &placement, &homes, !overflows.is_empty());
+        Ok(Measured {
+            shape,
+            caches,
+            states,
+            output: output::bytes(self.inputs.model, config, shape),
+            compute,
+            placement,
+        })
+    }
+
+    fn place(
+        &self,
+        config: &Config,
+        overflows: &[Overflow],
+    ) -> Result<Arc<Placement>, placement::Error> {
+        let request = PlacementConfig {
+            free: &self.free,
+            gpu_layers: config.gpu_layers.count(),
+            // One GPU was singled out before; other modes are projected as this one.
+            split_mode: SplitMode::Layer,
+            tensor_split: &config.tensor_split,
+            main_gpu: 0,
+            overrides: &config.overrides,
+            overflows,
+        };
+        let split: Vec<u64> = config
+            .tensor_split
+            .iter()
+            .map(|share| share.to_bits())
+            .collect();
+        let key = (
+            self.table.fingerprint,
+            &self.free,
+            request.gpu_layers,
+            split,
+            &config.overrides,
+            overflows,
+        );
+        let placed: Arc<Placed> = self.inputs.memo.get(&key, || {
+            Placement::new(&request, &self.table, self.inputs.memo).map(Arc::new)
+        });
+        placed.as_ref().clone()
+    }
+
+    fn compute(
+        &self,
+        config: &Config,
+        shape: Shape,
+        placement: &Placement,
+        homes: &[Option<usize>],
+        fitted: bool,
+    ) -> Arc<Buffers> {
+        let graph = GraphPlacement {
+            gpus: self.devices.len(),
+            blocks: homes.get(..self.inputs.model.layers.len()).unwrap_or(homes),
+            all_offloaded: config.gpu_layers.count() > u64::from(self.table.all_blocks),
+            may_pipeline: config.split_mode == SplitMode::Layer
+                && config.overrides.is_empty()
+                && !fitted,
+            kv_offload: config.kv_offload,
+            op_offload: config.op_offload,
+            compute_capability: self.devices.first().map_or(0, Device::compute_capability),
+        };
+        let load = self.load(config, shape);
+        let key = (
+            self.inputs.model.fingerprint,
+            self.table.fingerprint,
+            &placement.rows,
+            placement.output,
+            graph,
+            load,
+        );
+        self.inputs.memo.get(&key, || {
+            let weights: Vec<PlacedWeight<'_>> = placement
+                .tensors(&self.table)
+                .map(|(row, device)| PlacedWeight {
+                    name: &row.tensor.name,
+                    shape: row.tensor.shape,
+                    format: row.kind,
+                    gpu: device.gpu(),
+                })
+                .collect();
+            reserve(&GraphConfig {
+                model: self.inputs.model,
+                architecture: self.table.architecture.name(),
+                weights: &weights,
+                placement: graph,
+                load,
+            })
+        })
+    }
+
+    fn load(&self, config: &Config, shape: Shape) -> GraphLoad {
+        let cells = Cells::new(config, shape);
+        let window = self.caches.iter().find_map(|cache| match cache.kind {
+            Kind::Window(_) | Kind::CompressedWindow(_) => Some(cells.of(cache.kind).0),
+            _ => None,
+        });
+        GraphLoad {
+            ubatch: shape.micro_batch,
+            sequences: shape.sequences,
+            kv_unified: config.unified,
+            outputs: shape.outputs,
+            cells: shape.cells,
+            window_cells: window.unwrap_or(shape.cells),
+            cache_k: config.cache_k,
+            cache_v: config.cache_v,
+            flash_attn: match config.flash {
+                Flash::On => Some(true),
+                Flash::Off => Some(false),
+                // Forced on (`llama_init_from_model`, `src/llama-context.cpp` 0.6.0-dev).
+                Flash::Auto if config.cache_v.is_quantized() => Some(true),
+                Flash::Auto => None,
+            },
+            rollback_states: if recurrent::rolls_back(self.table.architecture) {
+                config.rollback
+            } else {
+                0
+            },
+            since_mid_2026: config.version.lean_outputs(),
+        }
+    }
+}
+
+/// `n_ctx_train` of the file: the configuration's positions as written.
+fn trained(model: &crate::model::Model) -> u64 {
+    if model.max_position_embeddings > 0 {
+        model.max_position_embeddings
+    } else {
+        model.context_length
+    }
+}
+
+impl Measured {
+    /// Bytes per GPU used, the host last: caches, weights and compute buffers as allocated, or as the engine's dry run
+    /// says.
+    pub(super) fn used(&self, dry_run: bool) -> Vec<Used> {
+        let gpus = self.compute.gpus.len();
+        let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
+        (0..=gpus)
+            .map(|position| {
+                let home = (position < gpus).then_some(position);
+                let weights = self.weights(home);
+                let compute = match home {
+                    Some(gpu) => self.compute.gpus.get(gpu),
+                    None => Some(&self.compute.host),
+                };
+                let compute = compute.map_or(Bytes::ZERO, |buffer| {
+                    if dry_run {
+                        buffer.dry_run
+                    } else {
+                        buffer.bytes
+                    }
+                });
+                Used {
+                    model: signed(weights),
+                    total: signed(weights + self.context(home) + compute),
+                }
+            })
+            .collect()
+    }
+
+    /// Weights on a device.
+    pub(super) fn weights(&self, home: Option<usize>) -> Bytes {
+        let device = home.map_or(placement::Device::Host, placement::Device::Gpu);
+        self.placement.of(device).bytes
+    }
+
+    /// Caches and states on a device.
+    pub(super) fn context(&self, home: Option<usize>) -> Bytes {
+        let caches = self.caches.iter().filter(|group| group.home == home);
+        let states = self.states.iter().filter(|group| group.home == home);
+        caches.map(|group| group.bytes).sum::<Bytes>() + states.map(|group| group.bytes).sum()
+    }
+}

@@ -1,0 +1,151 @@
+//! What only the finished projection shows.
+
+use super::machine::spills;
+use super::{set_number, set_word};
+use crate::engine::llamacpp::config::{Config, LoadMode, Shape};
+use crate::engine::llamacpp::kv_cache;
+use crate::hardware::Machine;
+use crate::model::Model;
+use crate::projection::{DeviceTerms, Note};
+use crate::quant::Type;
+use crate::units::Bytes;
+
+/// What these notes look at.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Seen<'a> {
+    /// The model.
+    pub(in super::super) model: &'a Model,
+    /// The machine.
+    pub(in super::super) machine: &'a Machine,
+    /// Settings as taken.
+    pub(in super::super) config: &'a Config,
+    /// Contexts and batches.
+    pub(in super::super) shape: Shape,
+    /// Trained context.
+    pub(in super::super) trained: u64,
+    /// Caches.
+    pub(in super::super) caches: &'a [kv_cache::Group],
+    /// Terms when running: GPUs in machine order, the host last.
+    pub(in super::super) devices: &'a [DeviceTerms],
+    /// Whether flash attention is on in the end; `None` where that is not known.
+    pub(in super::super) flash: Option<bool>,
+}
+
+/// Warnings and hints on the result.
+pub(in super::super) fn after(seen: &Seen<'_>, notes: &mut Vec<Note>) {
+    context(seen, notes);
+    attention(seen, notes);
+    memory(seen, notes);
+}
+
+fn context(seen: &Seen<'_>, notes: &mut Vec<Note>) {
+    let (asked, trained) = (seen.config.asked_context(seen.trained), seen.trained);
+    let per_slot = seen.shape.cells;
+    if trained > 0 && per_slot > kv_cache_padding(trained) {
+        notes.push(
+            Note::warning(
+                "context-above-trained",
+                format!("A slot of {per_slot} tokens is longer than the {trained} the model was trained for; answers get worse beyond."),
+            )
+            .on("ctx_size")
+            .fixed_by(set_number("ctx_size", trained)),
+        );
+    }
+    if seen.shape.streams > 1 {
+        notes.push(
+            Note::hint(
+                "context-is-shared-out",
+                format!(
+                    "Each of {} slots has {per_slot} tokens of the {asked}.",
+                    seen.shape.streams
+                ),
+            )
+            .on("parallel"),
+        );
+    }
+}
+
+fn kv_cache_padding(tokens: u64) -> u64 {
+    crate::engine::llamacpp::config::padded(tokens)
+}
+
+fn attention(seen: &Seen<'_>, notes: &mut Vec<Note>) {
+    let config = seen.config;
+    let on_gpu = seen.caches.iter().any(|group| group.home.is_some());
+    if on_gpu && (config.cache_k == Type::IQ4_NL || config.cache_v == Type::IQ4_NL) {
+        notes.push(
+            Note::warning(
+                "cache-type-without-kernel",
+                "CUDA has no attention kernel for iq4_nl: every layer's attention runs on the processor, slowly.",
+            )
+            .on("cache_type_k")
+            .fixed_by(set_word("cache_type_k", "q4_0")),
+        );
+    }
+    if seen.flash == Some(false) && config.flash == crate::engine::llamacpp::config::Flash::Auto {
+        notes.push(
+            Note::warning(
+                "no-flash-attention",
+                "The engine will turn flash attention off for this model: scores take memory that grows with the context.",
+            )
+            .on("flash_attn"),
+        );
+    }
+    if !config.kv_offload && !seen.machine.gpus.is_empty() {
+        notes.push(
+            Note::hint(
+                "cache-in-main-memory",
+                "With its KV cache in main memory the model answers much more slowly.",
+            )
+            .on("kv_offload"),
+        );
+    }
+}
+
+fn memory(seen: &Seen<'_>, notes: &mut Vec<Note>) {
+    let machine = seen.machine;
+    let gpus = machine.gpus.iter().zip(seen.devices);
+    let over = gpus
+        .filter(|(gpu, terms)| terms.total() + gpu.memory.in_use > gpu.memory.usable)
+        .count();
+    if over > 0 && spills(machine) {
+        notes.push(Note::warning(
+            "spills-to-main-memory",
+            "On Windows the driver lends main memory to a GPU that is full: it starts, but many times slower. The NVIDIA \
+             control panel can forbid that (CUDA - Sysmem Fallback Policy).",
+        ));
+    }
+    let host = seen.devices.last().map(DeviceTerms::total);
+    let free = machine.host.ram.saturating_sub(machine.host.in_use);
+    if host.is_some_and(|host| host > free) && host_is_mapped(seen) {
+        notes.push(
+            Note::warning(
+                "mapped-beyond-memory",
+                format!(
+                    "More is mapped than main memory has free ({}): the server starts and reads weights from the disk \
+                     again and again, very slowly.",
+                    free
+                ),
+            )
+            .on("load_mode"),
+        );
+    }
+    if seen.config.load_mode.locks() && machine.os != crate::hardware::Os::Windows {
+        notes.push(
+            Note::hint(
+                "lock-limit",
+                "Locking needs a high enough limit (ulimit -l); without it the engine only warns and goes on.",
+            )
+            .on("load_mode"),
+        );
+    }
+}
+
+fn host_is_mapped(seen: &Seen<'_>) -> bool {
+    seen.config.load_mode.maps()
+        && seen.config.load_mode != LoadMode::MappedLocked
+        && seen
+            .devices
+            .iter()
+            .any(|device| device.total() > Bytes::ZERO)
+}

@@ -1,0 +1,57 @@
+//! What the model file makes of a plan.
+
+use crate::engine::llamacpp::config::{Config, Override};
+use crate::engine::llamacpp::measure::Subject;
+use crate::engine::llamacpp::tensors::{Layer, Row};
+use crate::projection::Note;
+
+/// Warnings and hints on the file.
+pub(in super::super) fn file(subject: &Subject<'_>, config: &Config, notes: &mut Vec<Note>) {
+    let table = &subject.table;
+    let name = table.file_type.name();
+    if table.requires_imatrix && !config.imatrix {
+        notes.push(
+            Note::warning(
+                "needs-imatrix",
+                format!(
+                    "The quantizer writes {name} only with an importance matrix; the file is sized as if it did without."
+                ),
+            )
+            .on("imatrix")
+            .fixed_by(super::set("imatrix", crate::plan::Value::Bool(true))),
+        );
+    }
+    for rule in &config.overrides {
+        let (setting, moves) = match rule {
+            Override::AllExperts => ("cpu_moe", table.rows.iter().any(|row| row.parts.experts)),
+            Override::Experts { blocks } => (
+                "n_cpu_moe",
+                table
+                    .rows
+                    .iter()
+                    .any(|row| row.parts.experts && is_below(row, *blocks)),
+            ),
+            Override::Dense { blocks } => (
+                "n_cpu_ffn",
+                table
+                    .rows
+                    .iter()
+                    .any(|row| row.parts.dense && is_below(row, *blocks)),
+            ),
+            Override::Pattern { .. } => continue,
+        };
+        if !moves {
+            notes.push(
+                Note::hint(
+                    "override-without-effect",
+                    "No tensor of this model is moved by this: it has none of the kind in these layers.",
+                )
+                .on(setting),
+            );
+        }
+    }
+}
+
+fn is_below(row: &Row, blocks: u64) -> bool {
+    matches!(row.tensor.layer, Layer::Block(block) if u64::from(block) < blocks)
+}

@@ -1,0 +1,34 @@
+//! What a person should know about a plan: what the engine refuses, and what it does otherwise than expected.
+
+mod after;
+mod file;
+mod machine;
+mod refusals;
+
+pub(super) use after::{Seen, after};
+pub(super) use file::file;
+pub(super) use machine::machine;
+pub(super) use refusals::{buffer_names, refusals};
+
+use crate::plan::{Settings, Value};
+use crate::projection::Fix;
+
+/// A change of one setting to a word.
+fn set_word(name: &str, word: &str) -> Fix {
+    set(name, Value::Text(word.to_owned()))
+}
+
+/// A change of one setting to a number.
+fn set_number(name: &str, number: u64) -> Fix {
+    set(
+        name,
+        Value::Integer(i64::try_from(number).unwrap_or(i64::MAX)),
+    )
+}
+
+fn set(name: &str, value: Value) -> Fix {
+    Fix {
+        set: Settings::from([(name.to_owned(), value)]),
+        gain: None,
+    }
+}

@@ -1,0 +1,276 @@
+//! From a plan to what the engine allocates.
+
+use super::auto::{self, Fitted, overflows};
+use super::config::{self, Config, GpuLayers};
+use super::file_type::FileType;
+use super::host::{cache_terms, gpu_overhead, host_overhead};
+use super::limits;
+use super::measure::{Measured, Subject};
+use super::notes;
+use super::placement::{self, weights_terms};
+use super::resolved::{Choices, resolved};
+use super::terms;
+use crate::engine::{Derived, Inputs, Outcome};
+use crate::projection::{DeviceTerms, Moment, Note, Projection, Term};
+
+/// What the engine would make of a plan.
+pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
+    let mut notes = Vec::new();
+    let mut config = config::read(inputs.settings, &mut notes);
+    let devices = config::devices(inputs.machine, &config);
+    let Ok(file_type) = config.weights.parse::<FileType>() else {
+        let word = &config.weights;
+        notes.push(
+            Note::error(
+                "unknown-file-type",
+                format!("llama.cpp has no file type {word:?}."),
+            )
+            .on("weights"),
+        );
+        return refused(inputs, &config, notes);
+    };
+    let subject = match Subject::new(*inputs, &config, file_type, devices) {
+        Ok(subject) => subject,
+        Err(error) => {
+            notes.push(Note::error(
+                "unsupported-model",
+                capitalized(&error.to_string()),
+            ));
+            return refused(inputs, &config, notes);
+        }
+    };
+    let architecture = subject.table.architecture;
+    notes::refusals(
+        inputs.model,
+        architecture,
+        &config,
+        &subject.devices,
+        inputs.machine.gpus.len(),
+        &mut notes,
+    );
+    notes::machine(inputs.machine, &config, &subject.devices, &mut notes);
+    let fitted = auto::choose(&subject, &mut config, &mut notes);
+    let spilled = spilled(&subject, fitted.as_ref());
+    let measured = match subject.measure(&config, &spilled) {
+        Ok(measured) => measured,
+        Err(error) => {
+            notes.push(
+                Note::error("placement", capitalized(&error.to_string())).on("override_tensor"),
+            );
+            return refused(inputs, &config, notes);
+        }
+    };
+    notes::file(&subject, &config, &mut notes);
+    finish(
+        &subject,
+        &config,
+        fitted.as_ref(),
+        &spilled,
+        &measured,
+        notes,
+    )
+}
+
+/// Overrides that fitting added.
+fn spilled(subject: &Subject<'_>, fitted: Option<&Fitted>) -> Vec<auto::Overflow> {
+    let layers = fitted.and_then(|fitted| fitted.candidate.layers.as_ref());
+    layers.map_or_else(Vec::new, |layers| {
+        overflows(layers, u64::from(subject.table.blocks))
+    })
+}
+
+fn finish(
+    subject: &Subject<'_>,
+    config: &Config,
+    fitted: Option<&Fitted>,
+    spilled: &[auto::Overflow],
+    measured: &Measured,
+    mut notes: Vec<Note>,
+) -> Outcome {
+    let inputs = &subject.inputs;
+    let flash = Some(measured.compute.flash_attn);
+    let run = running(subject, config, measured);
+    let load = loading(&run);
+    notes::after(
+        &notes::Seen {
+            model: inputs.model,
+            machine: inputs.machine,
+            config,
+            shape: measured.shape,
+            trained: subject.trained,
+            caches: &measured.caches,
+            devices: &run,
+            flash,
+        },
+        &mut notes,
+    );
+    let is_error = |note: &Note| note.severity == crate::projection::Severity::Error;
+    Outcome {
+        projection: Projection {
+            moments: vec![
+                Moment {
+                    name: "load",
+                    devices: load,
+                },
+                Moment {
+                    name: "run",
+                    devices: run,
+                },
+            ],
+            peak: 1,
+        },
+        resolved: resolved(
+            inputs,
+            &Choices {
+                config,
+                trained: subject.trained,
+                fitted,
+                flash,
+                blocks: u64::from(subject.table.all_blocks),
+            },
+        ),
+        refused: notes.iter().any(is_error),
+        notes,
+        derived: derived(subject, config, spilled, measured),
+    }
+}
+
+fn derived(
+    subject: &Subject<'_>,
+    config: &Config,
+    spilled: &[auto::Overflow],
+    measured: &Measured,
+) -> Derived {
+    let parameters = subject.inputs.model.parameters();
+    let file_bytes = subject.table.file_bytes();
+    let total = parameters.text();
+    Derived {
+        params_total: total,
+        params_active: parameters.active(),
+        file_bytes,
+        weights_bytes: measured.placement.total(),
+        bits_per_weight: if total == 0 {
+            0.0
+        } else {
+            8.0 * file_bytes.get() as f64 / total as f64
+        },
+        kv_bytes_per_token: limits::bytes_per_token(subject, config, measured),
+        max_context_tokens: limits::longest_context(subject, config, spilled, measured.shape),
+        max_batch: limits::most_slots(subject, config, spilled),
+        further: indexmap::IndexMap::new(),
+    }
+}
+
+/// Terms per device of the machine when the server runs: GPUs in plan order, the host last.
+fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<DeviceTerms> {
+    let machine = subject.inputs.machine;
+    let model = subject.inputs.model;
+    let nodes = usize::try_from(machine.nodes.max(1)).unwrap_or(1);
+    let gpus = machine.gpus.len().saturating_mul(nodes);
+    let mut devices: Vec<DeviceTerms> = vec![DeviceTerms::default(); gpus];
+    for (position, device) in subject.devices.iter().enumerate() {
+        let mut terms = buffers(subject, config, measured, Some(position));
+        terms.extend(gpu_overhead(device.gpu, model, measured.shape.micro_batch));
+        if let Some(slot) = devices.get_mut(device.index) {
+            slot.terms = terms;
+        }
+    }
+    let mut host = buffers(subject, config, measured, None);
+    host.push(terms::output(measured.output, model, measured.shape));
+    host.extend(cache_terms(
+        config,
+        measured.shape,
+        &measured.caches,
+        &measured.states,
+        machine.host.ram,
+    ));
+    host.push(host_overhead(model));
+    let mut host = DeviceTerms { terms: host };
+    if let Some(unified) = pool(subject, config) {
+        // One memory: what the processor holds is taken from the same pool.
+        if let Some(device) = devices.get_mut(unified) {
+            device.terms.append(&mut host.terms);
+            device.terms.sort_by_key(|term| term.category);
+        }
+    }
+    devices.push(host);
+    devices
+}
+
+/// The device that stands for the one memory of processor and GPU, where the GPU holds any layer.
+pub(super) fn pool(subject: &Subject<'_>, config: &Config) -> Option<usize> {
+    let [device] = subject.devices.as_slice() else {
+        return None;
+    };
+    let offloads = config.gpu_layers != GpuLayers::Count(0);
+    (device.gpu.unified && offloads).then_some(device.index)
+}
+
+/// Weights, caches, states and compute buffer of one device.
+fn buffers(
+    subject: &Subject<'_>,
+    config: &Config,
+    measured: &Measured,
+    home: Option<usize>,
+) -> Vec<Term> {
+    let device = home.map_or(placement::Device::Host, placement::Device::Gpu);
+    let mut all = Vec::with_capacity(8);
+    all.extend(weights_terms(&measured.placement, &subject.table, device));
+    let here = measured.caches.iter().filter(|group| group.home == home);
+    all.extend(here.map(|group| terms::cache(group, config)));
+    let here = measured.states.iter().filter(|group| group.home == home);
+    all.extend(here.map(terms::state));
+    let buffer = match home {
+        Some(gpu) => measured.compute.gpus.get(gpu),
+        None => Some(&measured.compute.host),
+    };
+    all.extend(buffer.and_then(|buffer| terms::compute(buffer, measured.shape)));
+    all
+}
+
+/// What is there when the weights have been read, before caches and graphs.
+fn loading(run: &[DeviceTerms]) -> Vec<DeviceTerms> {
+    use crate::projection::Category::{Overhead, Weights};
+    run.iter()
+        .map(|device| DeviceTerms {
+            terms: device
+                .terms
+                .iter()
+                .filter(|term| matches!(term.category, Weights | Overhead))
+                .cloned()
+                .collect(),
+        })
+        .collect()
+}
+
+/// A plan that the engine refuses before it allocates anything.
+fn refused(inputs: &Inputs<'_>, config: &Config, notes: Vec<Note>) -> Outcome {
+    let parameters = inputs.model.parameters();
+    Outcome {
+        resolved: resolved(
+            inputs,
+            &Choices {
+                config,
+                trained: inputs.model.max_position_embeddings,
+                fitted: None,
+                flash: None,
+                blocks: inputs.model.layers.len() as u64,
+            },
+        ),
+        notes,
+        refused: true,
+        derived: Derived {
+            params_total: parameters.text(),
+            params_active: parameters.active(),
+            ..Derived::default()
+        },
+        projection: Projection::default(),
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).chain(['.']).collect()
+    })
+}

@@ -1,0 +1,135 @@
+//! llama.cpp's own allocation sizes against the projection (`tests/data/oracle/llamacpp_mem.jsonl`).
+
+mod errors;
+mod row;
+
+use plimsoll::engine::llamacpp::LlamaCpp;
+use plimsoll::engine::{Engine as _, Inputs, Memo, Outcome};
+use plimsoll::plan::Settings;
+use plimsoll::projection::{Category, DeviceTerms};
+use plimsoll::units::Bytes;
+
+use errors::{Errors, Sample};
+use row::{Kind, Row};
+
+const ROWS: &str = include_str!("../../data/oracle/llamacpp_mem.jsonl");
+
+/// What the projection says of one device, in MiB, by the engine's own buffers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Buffers {
+    model: f64,
+    context: f64,
+    compute: f64,
+    output: f64,
+}
+
+impl Buffers {
+    fn of(device: &DeviceTerms) -> Self {
+        let sum = |categories: &[Category]| {
+            device
+                .terms
+                .iter()
+                .filter(|term| categories.contains(&term.category))
+                .map(|term| term.bytes)
+                .sum::<Bytes>()
+                .as_mib()
+        };
+        Self {
+            model: sum(&[Category::Weights]),
+            context: sum(&[Category::KvCache, Category::RecurrentState]),
+            compute: sum(&[Category::Compute]),
+            output: sum(&[Category::Output]),
+        }
+    }
+
+    fn total(self) -> f64 {
+        self.model + self.context + self.compute + self.output
+    }
+}
+
+fn project(row: &Row, memo: &Memo) -> Option<Outcome> {
+    let model = row.model()?;
+    let machine = row.machine();
+    let settings: Settings = row.settings();
+    Some(LlamaCpp.project(&Inputs {
+        model: &model,
+        machine: &machine,
+        settings: &settings,
+        margin: Bytes::from_mib(1024),
+        memo,
+    }))
+}
+
+#[test]
+fn buffers_agree_with_the_engine() {
+    let memo = Memo::default();
+    let mut errors = Errors::default();
+    let mut without_preset = 0;
+    let mut refused = 0;
+    for (line, text) in ROWS.lines().enumerate() {
+        let row = Row::parse(text);
+        let Some(outcome) = project(&row, &memo) else {
+            without_preset += 1;
+            continue;
+        };
+        let name = format!("{} {}", line + 1, row.label());
+        if row.error.is_some() {
+            assert!(outcome.refused, "{name} should be refused");
+            refused += 1;
+            continue;
+        }
+        assert!(
+            !outcome.refused,
+            "{name} is refused: {:?}",
+            outcome.notes.first()
+        );
+        compare(&row, &name, &outcome, &mut errors);
+    }
+    println!("{}", errors.table());
+    println!("{without_preset} rows without a preset left out, {refused} refusals agree");
+    for kind in [Kind::Dense, Kind::Latent, Kind::Experts, Kind::Other] {
+        let worst = errors.worst(kind, "cache");
+        assert!(worst <= 0.005, "caches of {kind:?} models: {worst:.4}");
+    }
+    for kind in [Kind::Dense, Kind::Latent, Kind::Experts] {
+        let median = errors.median(kind, "total");
+        assert!(median <= 0.02, "totals of {kind:?} models: {median:.4}");
+    }
+}
+
+fn compare(row: &Row, name: &str, outcome: &Outcome, errors: &mut Errors) {
+    let moment = outcome
+        .projection
+        .peak_moment()
+        .expect("a plan that starts has a moment");
+    let gpus = row.gpus();
+    let projected = |index: usize| {
+        moment
+            .devices
+            .get(index)
+            .map(Buffers::of)
+            .unwrap_or_default()
+    };
+    for gpu in 0..gpus {
+        let reported = row.buffer(&format!("CUDA{gpu}"));
+        errors.add(row, name, &format!("gpu{gpu}"), projected(gpu), reported);
+    }
+    let mut host = row.buffer("CUDA_Host");
+    let cpu = row.buffer("CPU");
+    host.model += cpu.model;
+    host.context += cpu.context;
+    host.compute += cpu.compute;
+    host.output = row.output_mib();
+    errors.add(row, name, "host", projected(gpus), host);
+    let all: Vec<Buffers> = (0..=gpus).map(projected).collect();
+    let cache: f64 = all.iter().map(|buffers| buffers.context).sum();
+    errors.push(Sample {
+        kind: row.kind(),
+        arch: row.arch.clone(),
+        what: "cache",
+        name: name.to_owned(),
+        projected: cache,
+        reported: row.context_mib(),
+        floor: 0.0,
+    });
+}

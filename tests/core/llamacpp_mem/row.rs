@@ -1,0 +1,256 @@
+//! One row of the oracle, as a plan.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use plimsoll::hardware::{Gpu, GpuMemory, Host, Machine, Os, Vendor};
+use plimsoll::model::{Model, from_config};
+use plimsoll::plan::{Settings, Value};
+use plimsoll::units::Bytes;
+use serde_json::{Map, Value as Json};
+
+use super::Buffers;
+
+pub struct Row {
+    json: Json,
+    pub arch: String,
+    pub error: Option<String>,
+}
+
+/// Families by what their caches and layers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Dense,
+    Latent,
+    Experts,
+    Other,
+}
+
+impl Row {
+    pub fn parse(text: &str) -> Self {
+        let json: Json = serde_json::from_str(text).expect("a row is JSON");
+        Self {
+            arch: json["arch"].as_str().unwrap_or_default().to_owned(),
+            error: json["error"].as_str().map(str::to_owned),
+            json,
+        }
+    }
+
+    pub fn label(&self) -> String {
+        format!(
+            "{} {} {}{}",
+            self.json["model"].as_str().unwrap_or_default(),
+            self.json["types"].as_str().unwrap_or_default(),
+            self.json["set"],
+            if self.older() { " (older)" } else { "" },
+        )
+    }
+
+    fn older(&self) -> bool {
+        self.json["older"].as_bool() == Some(true)
+    }
+
+    pub fn kind(&self) -> Kind {
+        match self.arch.as_str() {
+            "llama" if self.set("n_expert").is_some() => Kind::Experts,
+            "llama" | "qwen2" | "qwen3" | "phi3" | "gemma2" | "gemma3" | "command-r" => Kind::Dense,
+            "deepseek2" => Kind::Latent,
+            "qwen3moe" | "gpt-oss" | "glm4moe" => Kind::Experts,
+            _ => Kind::Other,
+        }
+    }
+
+    fn set(&self, name: &str) -> Option<&Json> {
+        self.json["set"].get(name)
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        self.set(name).and_then(Json::as_i64)
+    }
+
+    fn word(&self, name: &str) -> Option<&str> {
+        self.set(name).and_then(Json::as_str)
+    }
+
+    pub fn gpus(&self) -> usize {
+        self.number("n_gpus")
+            .map_or(1, |number| usize::try_from(number).unwrap_or(0))
+    }
+
+    pub fn model(&self) -> Option<Model> {
+        preset(self.json["preset"].as_str()?)
+    }
+
+    /// Cards of equal memory, with room for anything.
+    pub fn machine(&self) -> Machine {
+        let capability = self.json["cc"].as_str().unwrap_or("8.9");
+        let (major, minor) = capability.split_once('.').expect("major.minor");
+        let capability = (
+            major.parse().expect("a number"),
+            minor.parse().expect("a number"),
+        );
+        machine(&vec![Bytes::from_gib(1 << 20); self.gpus()], capability)
+    }
+
+    /// As `data` says settings map to rows.
+    pub fn settings(&self) -> Settings {
+        let mut settings = Settings::new();
+        let mut put = |name: &str, value: Value| {
+            settings.insert(name.to_owned(), value);
+        };
+        let text = |text: &str| Value::Text(text.to_owned());
+        let types = match self.json["types"].as_str().unwrap_or_default() {
+            "MXFP4-native" => "MXFP4_MOE",
+            types => types,
+        };
+        put("weights", text(types));
+        put(
+            "parallel",
+            Value::Integer(self.number("parallel").unwrap_or(1)),
+        );
+        put(
+            "n_outputs_max",
+            Value::Integer(self.number("n_outputs_max").unwrap_or(1)),
+        );
+        for (own, theirs) in [
+            ("ctx_size", "ctx_size"),
+            ("batch_size", "batch"),
+            ("ubatch_size", "ubatch"),
+            ("n_rs_seq", "n_rs_seq"),
+        ] {
+            if let Some(number) = self.number(theirs) {
+                put(own, Value::Integer(number));
+            }
+        }
+        for (own, theirs, when) in [
+            ("kv_unified", "kv_unified", true),
+            ("kv_offload", "no_kv_offload", false),
+            ("op_offload", "no_op_offload", false),
+            ("swa_full", "swa_full", true),
+        ] {
+            if self.number(theirs) == Some(1) {
+                put(own, Value::Bool(when));
+            }
+        }
+        for name in ["flash_attn", "cache_type_k", "cache_type_v"] {
+            if let Some(word) = self.word(name) {
+                put(name, text(word));
+            }
+        }
+        match self.number("n_gpu_layers") {
+            None => put("n_gpu_layers", text("all")),
+            Some(layers) => put("n_gpu_layers", Value::Integer(layers)),
+        }
+        match self.number("n_cpu_moe") {
+            None => {}
+            Some(-1) => put("cpu_moe", Value::Bool(true)),
+            Some(layers) => put("n_cpu_moe", Value::Integer(layers)),
+        }
+        if let Some(split) = self.word("tensor_split") {
+            let shares = split
+                .split(',')
+                .map(|share| Value::Integer(share.parse().expect("a number")));
+            put("tensor_split", Value::List(shares.collect()));
+        }
+        if let Some(regex) = self.word("override_tensor_cpu") {
+            put(
+                "override_tensor",
+                Value::List(vec![text(&format!("{regex}=CPU"))]),
+            );
+        }
+        if self.older() {
+            put("engine_version", text("2026-05"));
+        }
+        settings
+    }
+
+    pub fn buffer(&self, name: &str) -> Buffers {
+        let part = |index: usize| self.json["buf"][name][index].as_f64().unwrap_or(0.0);
+        Buffers {
+            model: part(0),
+            context: part(1),
+            compute: part(2),
+            output: 0.0,
+        }
+    }
+
+    pub fn output_mib(&self) -> f64 {
+        let buffers = self.json["out"].as_object();
+        buffers
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, mib)| mib.as_f64())
+            .sum()
+    }
+
+    /// Caches and states over all devices.
+    pub fn context_mib(&self) -> f64 {
+        let buffers = self.json["buf"].as_object();
+        buffers
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, buffer)| buffer[1].as_f64())
+            .sum()
+    }
+}
+
+/// A machine with cards of this much usable memory each.
+pub fn machine(cards: &[Bytes], compute_capability: (u32, u32)) -> Machine {
+    Machine {
+        name: "modelled device".to_owned(),
+        os: Os::Linux,
+        host: Host {
+            ram: Bytes::from_gib(1 << 20),
+            in_use: Bytes::ZERO,
+            swap: Bytes::ZERO,
+            physical_cores: None,
+            cpu_name: None,
+            cpu_features: Vec::new(),
+            bandwidth_gb_s: None,
+            disk_free: None,
+        },
+        gpus: cards
+            .iter()
+            .map(|&usable| Gpu {
+                name: "modelled CUDA device".to_owned(),
+                vendor: Vendor::Nvidia,
+                uuid: None,
+                pci_address: None,
+                memory: GpuMemory {
+                    total: usable,
+                    usable,
+                    in_use: Bytes::ZERO,
+                },
+                unified: false,
+                compute_capability: Some(compute_capability),
+                gfx_target: None,
+                bandwidth_gb_s: None,
+                pcie: None,
+                drives_display: false,
+                driver: None,
+            })
+            .collect(),
+        nodes: 1,
+    }
+}
+
+/// The model of a preset, read once.
+pub fn preset(id: &str) -> Option<Model> {
+    static READ: Mutex<BTreeMap<String, Option<Model>>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().expect("no test panics with it");
+    read.entry(id.to_owned())
+        .or_insert_with(|| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/models");
+            let families = std::fs::read_dir(folder).expect("presets are there");
+            let file = families
+                .filter_map(Result::ok)
+                .map(|family| family.path().join(format!("{id}.toml")))
+                .find(|file| file.is_file())?;
+            let text = std::fs::read_to_string(file).expect("a preset can be read");
+            let table: toml::Table = toml::from_str(&text).expect("a preset is TOML");
+            let config = serde_json::to_value(&table["config"]).expect("a configuration");
+            Some(from_config(id, &config, &Map::new()).expect("a known family"))
+        })
+        .clone()
+}
