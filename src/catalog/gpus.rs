@@ -5,7 +5,9 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 
 use super::names;
-use crate::hardware::{Gpu, GpuMemory, Os, Pcie, Vendor};
+use crate::hardware::detection::Detection;
+use crate::hardware::facts::{CardFacts, CardKind};
+use crate::hardware::{Gpu, GpuMemory, Os, Pcie, Vendor, metal_working_set};
 use crate::units::Bytes;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/presets/gpus");
@@ -168,16 +170,6 @@ fn capability<'de, D: serde::Deserializer<'de>>(
     .transpose()
 }
 
-/// Metal's recommended working set where `iogpu.wired_limit_mb` is not set: 0.74 of 16, 18 and 24 GiB in logs of macOS
-/// with Metal 4, three quarters on larger Macs (gpustack issue 1375).
-pub fn metal_working_set(ram: Bytes) -> Bytes {
-    if ram <= Bytes::from_gib(24) {
-        ram.mul_ratio(74, 100)
-    } else {
-        ram.mul_ratio(3, 4)
-    }
-}
-
 /// Reads a compute capability as NVIDIA writes it ("8.9").
 pub fn parse_capability(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.trim().split_once('.')?;
@@ -283,6 +275,60 @@ impl GpuCatalog {
                 choices: choices.iter().map(|preset| preset.name.clone()).collect(),
             }),
         }
+    }
+
+    /// The row of a card that was found: by PCI identity and memory size, else by name and, for Apple, cores.
+    pub fn identify(&self, facts: &CardFacts) -> Option<&GpuPreset> {
+        let device_id = facts.device_id.as_deref();
+        let same_id: Vec<&GpuPreset> = self
+            .presets
+            .iter()
+            .filter(|preset| device_id.is_some_and(|id| preset.pci_ids.iter().any(|own| own == id)))
+            .collect();
+        let name = facts.name.as_deref().unwrap_or_default();
+        let of_size = |preset: &&GpuPreset| {
+            facts.total.is_none_or(|total| {
+                total <= preset.nominal() && total > preset.nominal().mul_ratio(7, 8)
+            })
+        };
+        // One identity can be several products; their names or sizes tell them apart, else none is meant.
+        let mut products: Vec<&GpuPreset> = same_id.iter().copied().filter(of_size).collect();
+        if products.len() > 1
+            && let Ok(named) = self.find_sized(name, facts.total)
+            && products.contains(&named)
+        {
+            products = vec![named];
+        }
+        if let [product] = products.as_slice() {
+            return Some(product);
+        }
+        if let Some(cores) = facts.gpu_cores {
+            let wanted = names::telling(name);
+            let binned = self.best(&wanted, facts.vendor);
+            return binned
+                .into_iter()
+                .find(|preset| preset.gpu_cores.contains(&cores));
+        }
+        self.find_sized(name, facts.total)
+            .ok()
+            .filter(|preset| preset.unified || of_size(preset))
+    }
+
+    /// Fills what no driver told from the catalogue's rows: bandwidth, and the capability that kernels depend on.
+    pub fn complete(&self, detection: &mut Detection) {
+        for card in &mut detection.cards {
+            let Some(preset) = self.identify(&card.facts) else {
+                continue;
+            };
+            // An instance of a split card has only a share of its bandwidth.
+            if card.facts.kind != Some(CardKind::MigInstance) {
+                card.gpu.bandwidth_gb_s = card.gpu.bandwidth_gb_s.or(preset.bandwidth_gb_s);
+            }
+            let gpu = &mut card.gpu;
+            gpu.compute_capability = gpu.compute_capability.or(preset.compute_capability);
+            gpu.gfx_target = gpu.gfx_target.take().or_else(|| preset.gfx_target.clone());
+        }
+        detection.machine = detection.machine_with(|card| card.aside.is_none());
     }
 
     /// The rows that the wanted words name exactly; if there is none, all whose names contain them.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::detection::{DetectedCard, Detection};
 use super::facts::CardFacts;
-use super::{DEVICES_LIMIT, Vendor};
+use super::{DEVICES_LIMIT, Pcie, Vendor};
 use crate::units::Bytes;
 
 /// Mark of a saved report.
@@ -130,48 +130,15 @@ pub fn to_text(detection: &Detection) -> String {
 }
 
 fn write_text(text: &mut String, detection: &Detection) -> std::fmt::Result {
-    let host = &detection.host;
-    let machine = &detection.machine.host;
     writeln!(
         text,
         "Plimsoll {} machine report",
         env!("CARGO_PKG_VERSION")
     )?;
-    writeln!(
-        text,
-        "System     {}{}{}",
-        host.os_version.as_deref().unwrap_or("unknown"),
-        host.arch
-            .as_deref()
-            .map(|arch| format!(", {arch}"))
-            .unwrap_or_default(),
-        if host.wsl { ", WSL2" } else { "" }
-    )?;
-    writeln!(
-        text,
-        "Processor  {}{}",
-        host.cpu_name.as_deref().unwrap_or("unknown"),
-        host.physical_cores
-            .map(|cores| format!(", {cores} cores"))
-            .unwrap_or_default()
-    )?;
-    if !host.cpu_features.is_empty() {
-        writeln!(text, "           {}", host.cpu_features.join(" "))?;
-    }
-    writeln!(
-        text,
-        "RAM        {} usable, {} in use, {} swap",
-        machine.ram, machine.in_use, machine.swap
-    )?;
-    if let Some(limit) = host.cgroup_limit {
-        writeln!(
-            text,
-            "           limited to {limit} of {} by the control group",
-            host.ram_total.unwrap_or_default()
-        )?;
-    }
-    if let Some(free) = host.disk_free {
-        writeln!(text, "Disk       {free} free where models are kept")?;
+    for (label, value) in host_lines(detection) {
+        if let Some(value) = value {
+            writeln!(text, "{label:<10} {value}")?;
+        }
     }
     for (index, card) in detection.cards.iter().enumerate() {
         writeln!(text)?;
@@ -184,15 +151,14 @@ fn write_text(text: &mut String, detection: &Detection) -> std::fmt::Result {
         writeln!(text, "\nFindings")?;
     }
     for finding in &detection.findings {
-        let card = finding
-            .card
-            .as_deref()
-            .map(|card| format!(" [{card}]"))
-            .unwrap_or_default();
+        let card = finding.card.as_deref().map(|card| format!(" [{card}]"));
         writeln!(
             text,
-            "- {}{card} ({}, {})",
-            finding.message, finding.source, finding.code
+            "- {}{} ({}, {})",
+            finding.message,
+            card.unwrap_or_default(),
+            finding.source,
+            finding.code
         )?;
         if let Some(remedy) = &finding.remedy {
             writeln!(text, "  {remedy}")?;
@@ -201,14 +167,48 @@ fn write_text(text: &mut String, detection: &Detection) -> std::fmt::Result {
     Ok(())
 }
 
+fn host_lines(detection: &Detection) -> [(&'static str, Option<String>); 7] {
+    let facts = &detection.host;
+    let host = &detection.machine.host;
+    let system = facts.os_version.as_ref().map(|version| {
+        let wsl = if facts.wsl { ", WSL2" } else { "" };
+        format!("{version}{wsl}")
+    });
+    let limit = facts
+        .cgroup_limit
+        .zip(facts.ram_total)
+        .map(|(limit, total)| format!("{limit} of {total} by the control group"));
+    [
+        ("System", system),
+        ("Board", facts.board.clone()),
+        ("Processor", host.cpu_name.clone()),
+        ("Cores", host.physical_cores.map(|cores| cores.to_string())),
+        (
+            "Features",
+            (!host.cpu_features.is_empty()).then(|| host.cpu_features.join(" ")),
+        ),
+        (
+            "RAM",
+            Some(format!(
+                "{} usable, {} in use, {} swap",
+                host.ram, host.in_use, host.swap
+            )),
+        ),
+        ("Limit", limit),
+    ]
+}
+
 fn write_card(text: &mut String, index: usize, card: &DetectedCard) -> std::fmt::Result {
     let gpu = &card.gpu;
-    let facts = &card.facts;
     let aside = card
         .aside
-        .map(|aside| format!(" (not used: {})", aside.text()))
-        .unwrap_or_default();
-    writeln!(text, "GPU {index}: {}{aside}", gpu.name)?;
+        .map(|aside| format!(" (not used: {})", aside.text()));
+    writeln!(
+        text,
+        "GPU {index}: {}{}",
+        gpu.name,
+        aside.unwrap_or_default()
+    )?;
     writeln!(
         text,
         "  memory      {} total, {} usable, {} in use{}",
@@ -221,50 +221,46 @@ fn write_card(text: &mut String, index: usize, card: &DetectedCard) -> std::fmt:
             ""
         }
     )?;
+    for (label, value) in card_lines(card) {
+        if let Some(value) = value {
+            writeln!(text, "  {label:<11} {value}")?;
+        }
+    }
+    for (backend, ceiling) in &card.facts.ceilings {
+        writeln!(text, "  {backend:<11} can allocate {ceiling}")?;
+    }
+    write_processes(text, &card.facts)?;
+    for (field, reason) in &card.facts.missing {
+        writeln!(text, "  {field:<11} {}", reason.text())?;
+    }
+    Ok(())
+}
+
+fn card_lines(card: &DetectedCard) -> [(&'static str, Option<String>); 16] {
+    let DetectedCard { id, gpu, facts, .. } = card;
     let size = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.to_string());
-    let link =
-        |link: Option<super::Pcie>| link.map(|link| format!("{} x{}", link.generation, link.lanes));
-    let capability = gpu
-        .compute_capability
-        .map(|(major, minor)| format!("{major}.{minor}"));
-    let cuda = facts
-        .cuda_version
-        .map(|(major, minor)| format!("{major}.{minor}"));
+    let version = |parts: Option<(u32, u32)>| parts.map(|(a, b)| format!("{a}.{b}"));
+    let link = |link: Option<Pcie>| link.map(|link| format!("{} x{}", link.generation, link.lanes));
     let on = |state: Option<bool>| state.map(|on| if on { "on" } else { "off" }.to_owned());
-    for (label, value) in [
+    let bandwidth = gpu.bandwidth_gb_s;
+    [
         ("reserved", size(facts.reserved)),
         ("mappable", size(facts.gtt_total)),
-        ("id", Some(card.id.clone())),
+        ("id", Some(id.clone())),
         ("PCI", facts.pci_address.clone()),
         ("PCI id", facts.device_id.clone()),
-        ("capability", capability),
+        ("capability", version(gpu.compute_capability)),
         ("target", gpu.gfx_target.clone()),
         ("driver", gpu.driver.clone()),
-        ("CUDA up to", cuda),
-        (
-            "bandwidth",
-            gpu.bandwidth_gb_s
-                .map(|bandwidth| format!("{bandwidth:.0} GB/s")),
-        ),
+        ("CUDA up to", version(facts.cuda_version)),
+        ("bandwidth", bandwidth.map(|rate| format!("{rate:.0} GB/s"))),
         ("PCIe most", link(facts.pcie_max)),
         ("PCIe now", link(facts.pcie_now)),
         ("ECC", on(facts.ecc)),
         ("MIG", on(facts.mig)),
         ("display", on(facts.drives_display)),
         ("seen by", Some(facts.seen_by.join(", "))),
-    ] {
-        if let Some(value) = value {
-            writeln!(text, "  {label:<11} {value}")?;
-        }
-    }
-    for (backend, ceiling) in &facts.ceilings {
-        writeln!(text, "  {backend:<11} can allocate {ceiling}")?;
-    }
-    write_processes(text, facts)?;
-    for (field, reason) in &facts.missing {
-        writeln!(text, "  {field:<11} {}", reason.text())?;
-    }
-    Ok(())
+    ]
 }
 
 fn write_processes(text: &mut String, facts: &CardFacts) -> std::fmt::Result {

@@ -23,11 +23,47 @@ pub(super) fn apply_cuda(
         .filter(|(_, card)| card.gpu.vendor == Vendor::Nvidia)
         .map(|(index, _)| index)
         .collect();
+    let chosen = named_cards(visible, &nvidia, cards, findings);
+    let by_number = visible
+        .split(',')
+        .any(|entry| entry.trim().parse::<u32>().is_ok());
+    if by_number && order_variable != Some("PCI_BUS_ID") {
+        doubt_numbers(&nvidia, cards, findings);
+    }
+    for index in &nvidia {
+        let Some(card) = cards.get_mut(*index) else {
+            continue;
+        };
+        let is_open = matches!(card.aside, None | Some(Aside::SecondInstance));
+        if is_open {
+            // An instance that was named is the one to use.
+            card.aside = (!chosen.contains(index)).then_some(Aside::Hidden);
+        }
+    }
+    let in_order: Vec<DetectedCard> = chosen
+        .iter()
+        .filter_map(|index| cards.get(*index).cloned())
+        .collect();
+    let mut slots = chosen;
+    slots.sort_unstable();
+    for (slot, card) in slots.into_iter().zip(in_order) {
+        if let Some(place) = cards.get_mut(slot) {
+            *place = card;
+        }
+    }
+}
+
+/// The cards that the variable names, in its order, up to the first entry that names none.
+fn named_cards(
+    visible: &str,
+    nvidia: &[usize],
+    cards: &[DetectedCard],
+    findings: &mut Vec<Finding>,
+) -> Vec<usize> {
     let mut chosen = Vec::new();
-    let mut by_number = false;
     for entry in visible.split(',').map(str::trim) {
-        let Some(index) = named_card(entry, &nvidia, cards) else {
-            if !entry.is_empty() {
+        let Some(index) = named_card(entry, nvidia, cards) else {
+            if !entry.is_empty() && entry != "-1" {
                 findings.push(
                     Finding::new(
                         Weight::Warning,
@@ -40,54 +76,22 @@ pub(super) fn apply_cuda(
             }
             break;
         };
-        by_number |= entry.parse::<u32>().is_ok();
         if !chosen.contains(&index) {
             chosen.push(index);
         }
     }
-    if by_number && order_variable != Some("PCI_BUS_ID") {
-        doubt_numbers(&nvidia, cards, findings);
-    }
-    let mut order: BTreeMap<usize, usize> = BTreeMap::new();
-    for (place, index) in chosen.iter().enumerate() {
-        order.insert(*index, place);
-    }
-    for index in &nvidia {
-        let Some(card) = cards.get_mut(*index) else {
-            continue;
-        };
-        if order.contains_key(index) {
-            // An instance that was named is the one to use.
-            if card.aside == Some(Aside::SecondInstance) {
-                card.aside = None;
-            }
-        } else if matches!(card.aside, None | Some(Aside::SecondInstance)) {
-            card.aside = Some(Aside::Hidden);
-        }
-    }
-    let mut keyed: Vec<(usize, usize)> = order
-        .iter()
-        .map(|(index, place)| (*place, *index))
-        .collect();
-    keyed.sort_unstable();
-    let in_order: Vec<DetectedCard> = keyed
-        .iter()
-        .filter_map(|(_, index)| cards.get(*index).cloned())
-        .collect();
-    for (slot, card) in order.keys().zip(in_order) {
-        if let Some(place) = cards.get_mut(*slot) {
-            *place = card;
-        }
-    }
+    chosen
 }
 
 /// The card that one entry means: a number in the driver's order, or the beginning of a UUID.
 fn named_card(entry: &str, nvidia: &[usize], cards: &[DetectedCard]) -> Option<usize> {
     if let Ok(number) = entry.parse::<usize>() {
+        // CUDA does not count cards that do not answer.
         let whole_cards = nvidia.iter().filter(|index| {
-            cards
-                .get(**index)
-                .is_some_and(|card| card.facts.kind != Some(CardKind::MigInstance))
+            cards.get(**index).is_some_and(|card| {
+                card.facts.kind != Some(CardKind::MigInstance)
+                    && !matches!(card.aside, Some(Aside::Lost | Aside::UnknownMemory))
+            })
         });
         return whole_cards.copied().nth(number);
     }

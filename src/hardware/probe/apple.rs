@@ -6,9 +6,9 @@ mod ask;
 use serde::{Deserialize, Serialize};
 
 use super::{AppleSource, Probe, Reading, Sources};
-use crate::hardware::Vendor;
 use crate::hardware::detection::{Finding, Weight};
 use crate::hardware::facts::{CardFacts, CardKind, Reason};
+use crate::hardware::{Vendor, metal_working_set};
 use crate::units::Bytes;
 
 /// The probe.
@@ -58,16 +58,6 @@ pub struct Answer {
     pub displays: Option<String>,
 }
 
-/// Share of memory that Metal gives the GPU where it cannot be asked: 0.74 on 16 to 24 GiB in logs of macOS with
-/// Metal 4, three quarters on larger Macs (gpustack issue 1375).
-fn default_working_set(memory: Bytes) -> Bytes {
-    if memory <= Bytes::from_gib(24) {
-        memory.mul_ratio(74, 100)
-    } else {
-        memory.mul_ratio(3, 4)
-    }
-}
-
 /// What the answers mean.
 pub fn reading(answer: &Answer) -> Reading {
     let mut findings = Vec::new();
@@ -102,7 +92,7 @@ pub fn reading(answer: &Answer) -> Reading {
         );
         limit
             .map(Bytes::from_mib)
-            .or_else(|| memory.map(default_working_set))
+            .or_else(|| memory.map(metal_working_set))
     });
     let mut card = CardFacts {
         name: Some(chip),

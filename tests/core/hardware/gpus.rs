@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll::catalog::gpus::{Error, GpuCatalog, metal_working_set};
-use plimsoll::hardware::{Os, Vendor};
+use plimsoll::catalog::gpus::{Error, GpuCatalog};
+use plimsoll::hardware::facts::CardFacts;
+use plimsoll::hardware::{Os, Vendor, metal_working_set};
 use plimsoll::units::Bytes;
 
 fn catalog() -> GpuCatalog {
@@ -169,4 +170,47 @@ sources = ["a board with 48 GB"]
         .add("user.toml", "vendor = 1")
         .expect_err("not a vendor");
     assert!(error.to_string().ends_with("in user.toml"), "{error}");
+}
+
+#[test]
+fn a_found_card_is_identified() {
+    let catalog = catalog();
+    let found = |name: &str, device_id: &str, total_mib: Option<u64>, gpu_cores: Option<u32>| {
+        let facts = CardFacts {
+            name: Some(name.to_owned()),
+            device_id: Some(device_id.to_owned()).filter(|id| !id.is_empty()),
+            total: total_mib.map(Bytes::from_mib),
+            gpu_cores,
+            ..CardFacts::default()
+        };
+        catalog.identify(&facts).map(|preset| preset.name.clone())
+    };
+    let is = |name: &str| Some(name.to_owned());
+    assert_eq!(
+        found("x", "10de:2684", Some(24564), None),
+        is("NVIDIA GeForce RTX 4090")
+    );
+    // One identity, three products: the name tells.
+    assert_eq!(
+        found("AMD Radeon RX 7900 XT", "1002:744c", Some(20464), None),
+        is("AMD Radeon RX 7900 XT")
+    );
+    // Twins of one name: the size tells.
+    assert_eq!(
+        found("NVIDIA GeForce RTX 4060 Ti", "10de:2803", Some(16380), None),
+        is("NVIDIA GeForce RTX 4060 Ti 16GB")
+    );
+    assert_eq!(
+        found("Apple M3 Max", "", None, Some(30)),
+        is("Apple M3 Max (30-core GPU)")
+    );
+    // A board with 48 GB under the name of one with 24 is not that one.
+    assert_eq!(
+        found("NVIDIA GeForce RTX 4090", "10de:2684", Some(49140), None),
+        None
+    );
+    assert_eq!(
+        found("NVIDIA RTX 7090", "10de:3f00", Some(49000), None),
+        None
+    );
 }

@@ -75,20 +75,12 @@ fn whole(device: &Device<'_>, proc_root: &Path) -> CardFacts {
     let unified = missing.0.get("total") == Some(&Reason::UnifiedMemory);
     let bus_width_bits = missing.take("bus_width_bits", device.memory_bus_width());
     let memory_clock_mhz = missing.take("memory_clock_mhz", device.max_clock_info(Clock::Memory));
-    let capability = missing.take("compute_capability", device.cuda_compute_capability());
-    let link = |generation: Result<u32, NvmlError>, lanes: Result<u32, NvmlError>| {
-        generation.and_then(|generation| {
-            Ok(Pcie {
-                generation,
-                lanes: lanes?,
-            })
-        })
-    };
-    let max = link(device.max_pcie_link_gen(), device.max_pcie_link_width());
-    let now = link(
-        device.current_pcie_link_gen(),
-        device.current_pcie_link_width(),
-    );
+    let capability = missing
+        .take("compute_capability", device.cuda_compute_capability())
+        .and_then(|answer| {
+            let part = |part: i32| u32::try_from(part).ok();
+            Some((part(answer.major)?, part(answer.minor)?))
+        });
     let display = device
         .is_display_active()
         .or_else(|_| device.is_display_connected());
@@ -112,19 +104,23 @@ fn whole(device: &Device<'_>, proc_root: &Path) -> CardFacts {
         reserved: memory.and_then(|memory| memory.reserved),
         used: memory.map(|memory| memory.used),
         free: memory.map(|memory| memory.free),
-        compute_capability: capability.and_then(|capability| {
-            Some((
-                u32::try_from(capability.major).ok()?,
-                u32::try_from(capability.minor).ok()?,
-            ))
-        }),
+        compute_capability: capability,
         bus_width_bits,
         memory_clock_mhz,
         bandwidth_gb_s: bus_width_bits
             .zip(memory_clock_mhz)
             .map(|(bits, mhz)| bandwidth(bits, mhz)),
-        pcie_max: missing.take("pcie_max", max),
-        pcie_now: missing.take("pcie_now", now),
+        pcie_max: missing.take(
+            "pcie_max",
+            link(device.max_pcie_link_gen(), device.max_pcie_link_width()),
+        ),
+        pcie_now: missing.take(
+            "pcie_now",
+            link(
+                device.current_pcie_link_gen(),
+                device.current_pcie_link_width(),
+            ),
+        ),
         ecc: missing
             .take("ecc", device.is_ecc_enabled())
             .map(|state| state.currently_enabled),
@@ -133,6 +129,16 @@ fn whole(device: &Device<'_>, proc_root: &Path) -> CardFacts {
         missing: missing.0,
         ..CardFacts::default()
     }
+}
+
+fn link(
+    generation: Result<u32, NvmlError>,
+    lanes: Result<u32, NvmlError>,
+) -> Result<Pcie, NvmlError> {
+    Ok(Pcie {
+        generation: generation?,
+        lanes: lanes?,
+    })
 }
 
 /// GB/s of memory that moves data twice a clock, which held for GDDR6, GDDR6X and HBM alike

@@ -46,7 +46,7 @@ pub(super) fn devices(library: Option<&Path>) -> Result<Vec<Answer>, String> {
 
 #[expect(unsafe_code, reason = "Vulkan is a C interface, loaded at run time")]
 fn answer(instance: &ash::Instance, device: vk::PhysicalDevice) -> Answer {
-    // SAFETY: the device belongs to this instance, as in every call below.
+    // SAFETY: the device belongs to this instance, as in the call below.
     let extensions =
         unsafe { instance.enumerate_device_extension_properties(device) }.unwrap_or_default();
     let offers = |name: &std::ffi::CStr| {
@@ -68,23 +68,7 @@ fn answer(instance: &ash::Instance, device: vk::PhysicalDevice) -> Answer {
     // SAFETY: the chain holds structures of core 1.1, one that drivers without it skip, and one that was checked.
     unsafe { instance.get_physical_device_properties2(device, &mut properties) };
     let basic = properties.properties;
-    let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
-    let mut memory = vk::PhysicalDeviceMemoryProperties2::default();
-    if has_budget {
-        memory = memory.push_next(&mut budget);
-    }
-    // SAFETY: as above.
-    unsafe { instance.get_physical_device_memory_properties2(device, &mut memory) };
-    let heaps = memory.memory_properties;
-    let local = |index: &usize| {
-        heaps
-            .memory_heaps
-            .get(*index)
-            .is_some_and(|heap| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL))
-    };
-    let local: Vec<usize> = (0..heaps.memory_heap_count as usize)
-        .filter(local)
-        .collect();
+    let (local_heaps, local_budgets) = local_memory(instance, device, has_budget);
     Answer {
         name: text(basic.device_name_as_c_str()),
         vendor_id: basic.vendor_id,
@@ -106,18 +90,35 @@ fn answer(instance: &ash::Instance, device: vk::PhysicalDevice) -> Answer {
         }),
         uuid: Some(digits(&identity.device_uuid)),
         luid: (identity.device_luid_valid == vk::TRUE).then(|| digits(&identity.device_luid)),
-        local_heaps: local
-            .iter()
-            .filter_map(|index| heaps.memory_heaps.get(*index))
-            .map(|heap| heap.size)
-            .collect(),
-        local_budgets: has_budget.then(|| {
-            local
-                .iter()
-                .filter_map(|index| budget.heap_budget.get(*index).copied())
-                .collect()
-        }),
+        local_heaps,
+        local_budgets,
     }
+}
+
+/// Sizes of the heaps that are the device's own, and what this process may take of them.
+#[expect(unsafe_code, reason = "Vulkan is a C interface, loaded at run time")]
+fn local_memory(
+    instance: &ash::Instance,
+    device: vk::PhysicalDevice,
+    has_budget: bool,
+) -> (Vec<u64>, Option<Vec<u64>>) {
+    let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
+    let mut memory = vk::PhysicalDeviceMemoryProperties2::default();
+    if has_budget {
+        memory = memory.push_next(&mut budget);
+    }
+    // SAFETY: the device belongs to the instance, and the chained structure was checked for.
+    unsafe { instance.get_physical_device_memory_properties2(device, &mut memory) };
+    let heaps = memory.memory_properties;
+    let (sizes, budgets) = heaps
+        .memory_heaps
+        .iter()
+        .zip(budget.heap_budget)
+        .take(heaps.memory_heap_count as usize)
+        .filter(|(heap, _)| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL))
+        .map(|(heap, budget)| (heap.size, budget))
+        .unzip();
+    (sizes, has_budget.then_some(budgets))
 }
 
 fn kind(device_type: vk::PhysicalDeviceType) -> Kind {
