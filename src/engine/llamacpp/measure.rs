@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::auto::{Overflow, Used};
-use super::compute::{Buffers, GraphConfig, GraphLoad, GraphPlacement, PlacedWeight, reserve};
+use super::compute::{Buffers, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight};
 use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
 use super::file_type::FileType;
 use super::kv_cache::{self, Cells, Kind, LayerCache};
@@ -198,16 +198,14 @@ impl<'a> Subject<'a> {
             op_offload: config.op_offload,
             compute_capability: self.devices.first().map_or(0, Device::compute_capability),
         };
-        let load = self.load(config, shape);
         let key = (
             self.inputs.model.fingerprint,
             self.table.fingerprint,
             &placement.rows,
             placement.output,
             graph,
-            load,
         );
-        self.inputs.memo.get(&key, || {
+        let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || {
             let weights: Vec<PlacedWeight<'_>> = placement
                 .tensors(&self.table)
                 .map(|(row, device)| PlacedWeight {
@@ -217,14 +215,15 @@ impl<'a> Subject<'a> {
                     gpu: device.gpu(),
                 })
                 .collect();
-            reserve(&GraphConfig {
+            GraphPlan::new(&GraphConfig {
                 model: self.inputs.model,
                 architecture: self.table.architecture.name(),
                 weights: &weights,
                 placement: graph,
-                load,
             })
-        })
+        });
+        let load = self.load(config, shape);
+        self.inputs.memo.get(&(key, load), || plan.reserve(&load))
     }
 
     fn load(&self, config: &Config, shape: Shape) -> GraphLoad {

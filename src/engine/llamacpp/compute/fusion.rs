@@ -1,37 +1,36 @@
 //! Fused operations of the CUDA backend that keep tensors alive longer: `ggml_backend_cuda_graph_optimize`
 //! (`ggml/src/ggml-cuda/ggml-cuda.cu` 0.6.0-dev).
 
+use std::collections::HashMap;
+
 use super::graph::Graph;
 use super::tensor::{Id, Op, Tensor};
 use crate::quant::Type;
 
-/// Tensors that must outlive a node, in the order in which they were found.
+/// Tensors that must outlive a node.
 #[derive(Default)]
-pub(super) struct Keep(Vec<(Id, Vec<Id>)>);
+pub(super) struct Keep {
+    /// By node.
+    slots: HashMap<Id, usize>,
+    kept: Vec<Vec<Id>>,
+}
 
 impl Keep {
     /// What must live until `node` has run.
     pub(super) fn until(&self, node: Id) -> &[Id] {
-        self.0
-            .iter()
-            .find(|(until, _)| *until == node)
-            .map_or(&[], |(_, kept)| kept.as_slice())
-    }
-
-    /// Nothing is kept.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        if self.kept.is_empty() {
+            return &[];
+        }
+        let slot = self.slots.get(&node).and_then(|&slot| self.kept.get(slot));
+        slot.map_or(&[], Vec::as_slice)
     }
 
     fn add(&mut self, tensor: Id, until: Id) {
-        let slot = match self.0.iter().position(|(node, _)| *node == until) {
-            Some(slot) => slot,
-            None => {
-                self.0.push((until, Vec::new()));
-                self.0.len() - 1
-            }
-        };
-        if let Some((_, kept)) = self.0.get_mut(slot)
+        let slot = *self.slots.entry(until).or_insert_with(|| {
+            self.kept.push(Vec::new());
+            self.kept.len() - 1
+        });
+        if let Some(kept) = self.kept.get_mut(slot)
             && !kept.contains(&tensor)
         {
             kept.push(tensor);

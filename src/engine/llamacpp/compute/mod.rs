@@ -14,9 +14,11 @@ mod place;
 mod plan;
 mod reserve;
 mod schedule;
+mod shorten;
 mod tensor;
 
-pub(in crate::engine::llamacpp) use reserve::{Buffers, ComputeBuffer, Exactness, reserve};
+pub(in crate::engine::llamacpp) use plan::GraphPlan;
+pub(in crate::engine::llamacpp) use reserve::{Buffers, ComputeBuffer, Exactness};
 pub(in crate::engine::llamacpp) use tensor::Part;
 
 use crate::model::Model;
@@ -36,7 +38,7 @@ pub(in crate::engine::llamacpp) struct PlacedWeight<'a> {
     pub(in crate::engine::llamacpp) gpu: Option<usize>,
 }
 
-/// Everything the compute buffers depend on.
+/// A placed model: everything the compute buffers depend on besides the load.
 pub(in crate::engine::llamacpp) struct GraphConfig<'a> {
     /// What is loaded.
     pub(in crate::engine::llamacpp) model: &'a Model,
@@ -46,8 +48,6 @@ pub(in crate::engine::llamacpp) struct GraphConfig<'a> {
     pub(in crate::engine::llamacpp) weights: &'a [PlacedWeight<'a>],
     /// Where things are and what may move.
     pub(in crate::engine::llamacpp) placement: GraphPlacement<'a>,
-    /// What is run.
-    pub(in crate::engine::llamacpp) load: GraphLoad,
 }
 
 /// Devices of blocks and caches.

@@ -1,121 +1,233 @@
-//! The model as a graph builder meets it: blocks with their weights, runs of equal blocks shortened.
+//! The model as a graph builder meets it: blocks with their weights, what stands outside of them, devices.
 
-use crate::model::Layer;
-
-use super::{GraphConfig, PlacedWeight};
+use crate::model::{
+    Activation, AltUp, HyperConnections, Layer, Model, Norm, PerLayerInputs, product,
+};
 use crate::quant::Type;
 
+use super::shorten::{Shortened, shorten};
+use super::{GraphConfig, PlacedWeight};
+
 /// A weight of a block or of the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Weight {
     pub(super) dtype: Type,
     pub(super) ne: [u64; 4],
-    /// GPU, or the number of GPUs for main memory.
+    /// GPU, or [`CPU`].
     pub(super) backend: u8,
 }
 
-/// Weights by what follows the block in their name ("attn_q.weight"), sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Weights<'a>(Vec<(&'a str, Weight)>);
+/// Main memory, before the number of GPUs that are emulated is known.
+pub(super) const CPU: u8 = u8::MAX - 1;
 
-impl Weights<'_> {
+/// Weights by what follows the block in their name ("attn_q.weight"), sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Weights(Vec<(Box<str>, Weight)>);
+
+impl Weights {
     /// The weight of this name.
     pub(super) fn get(&self, name: &str) -> Option<Weight> {
-        let index = self.0.binary_search_by(|(own, _)| (*own).cmp(name)).ok()?;
+        let index = self.0.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
         self.0.get(index).map(|(_, weight)| *weight)
+    }
+
+    fn collect(named: &[(&str, Weight)], renamed: impl Fn(u8) -> u8) -> Self {
+        let weights = named.iter().map(|&(name, weight)| {
+            let backend = renamed(weight.backend);
+            (name.into(), Weight { backend, ..weight })
+        });
+        Self(weights.collect())
     }
 }
 
 /// One block.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Block<'a> {
+#[derive(Clone, Debug)]
+pub(super) struct Block {
     /// What it computes.
-    pub(super) layer: &'a Layer,
+    pub(super) layer: Layer,
     /// Its position in the model.
     pub(super) index: usize,
     /// Its weights.
-    pub(super) weights: Weights<'a>,
+    pub(super) weights: Weights,
     /// Backend of the block.
     pub(super) backend: u8,
     /// Backend of its caches.
     pub(super) cache: u8,
 }
 
-impl Block<'_> {
-    /// Whether the graph around both is the same.
-    fn is_like(&self, other: &Self) -> bool {
-        self.backend == other.backend
-            && self.cache == other.cache
-            && self.layer == other.layer
-            && self.weights == other.weights
+/// A block before it is chosen for emulation.
+pub(super) struct Draft<'a> {
+    pub(super) layer: &'a Layer,
+    pub(super) weights: Vec<(&'a str, Weight)>,
+    pub(super) backend: u8,
+}
+
+/// What a graph needs of a model besides its blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Trunk {
+    pub(super) hidden_size: u64,
+    pub(super) activation: Activation,
+    pub(super) final_norm: Norm,
+    pub(super) per_layer_inputs: Option<PerLayerInputs>,
+    pub(super) alt_up: Option<AltUp>,
+    pub(super) hyper_connections: Option<HyperConnections>,
+    pub(super) deepstack: u64,
+    /// Blocks of the whole model.
+    pub(super) blocks: u64,
+    /// Widest values of any block.
+    pub(super) v_width: u64,
+}
+
+/// The graphs of a placed model, to be built for a load. Blocks that change nothing are left out.
+pub(in crate::engine::llamacpp) struct GraphPlan {
+    pub(super) architecture: String,
+    pub(super) trunk: Trunk,
+    /// The blocks that are emulated.
+    pub(super) blocks: Vec<Block>,
+    /// Weights outside of blocks, by full name.
+    pub(super) outside: Weights,
+    /// GPUs that are emulated.
+    pub(super) gpus: u8,
+    /// For each GPU the one that is emulated in its place.
+    pub(super) stand_ins: Vec<u8>,
+    pub(super) all_offloaded: bool,
+    pub(super) pipeline: bool,
+    pub(super) kv_offload: bool,
+    pub(super) op_offload: bool,
+    pub(super) compute_capability: u32,
+    /// Every block and every weight of a block is on a GPU.
+    pub(super) all_on_gpus: bool,
+}
+
+impl GraphPlan {
+    /// The plan of a configuration.
+    pub(in crate::engine::llamacpp) fn new(config: &GraphConfig<'_>) -> Self {
+        let placement = config.placement;
+        let gpus = placement.gpus.min(usize::from(CPU) - 1);
+        let (drafts, mut outside) = drafts(config, gpus);
+        outside.sort_unstable_by_key(|(name, _)| *name);
+        let last = head_backend(&outside);
+        let Shortened { kept, stand_ins } = shorten(&drafts, gpus, last, placement.kv_offload);
+        let emulated = stand_ins.iter().max().map_or(0, |&most| most + 1);
+        let renamed = |backend: u8| match stand_ins.get(usize::from(backend)) {
+            Some(&stand_in) => stand_in,
+            None => emulated,
+        };
+        let blocks = kept.iter().filter_map(|&index| {
+            let draft = drafts.get(index)?;
+            let backend = renamed(draft.backend);
+            Some(Block {
+                layer: draft.layer.clone(),
+                index,
+                weights: Weights::collect(&draft.weights, renamed),
+                backend,
+                cache: if placement.kv_offload {
+                    backend
+                } else {
+                    emulated
+                },
+            })
+        });
+        Self {
+            architecture: config.architecture.to_owned(),
+            trunk: Trunk::of(config.model),
+            blocks: blocks.collect(),
+            outside: Weights::collect(&outside, renamed),
+            gpus: emulated,
+            all_on_gpus: drafts.iter().all(|draft| {
+                let mut weights = draft.weights.iter();
+                draft.backend < CPU && weights.all(|(_, weight)| weight.backend < CPU)
+            }),
+            stand_ins,
+            all_offloaded: placement.all_offloaded,
+            pipeline: gpus > 1
+                && placement.all_offloaded
+                && placement.may_pipeline
+                && placement.kv_offload,
+            kv_offload: placement.kv_offload,
+            op_offload: placement.op_offload,
+            compute_capability: placement.compute_capability,
+        }
     }
 }
 
-/// A model's blocks and what stands outside of them.
-pub(super) struct Plan<'a> {
-    /// The blocks that are emulated.
-    pub(super) blocks: Vec<Block<'a>>,
-    /// Weights outside of blocks, by full name.
-    pub(super) outside: Weights<'a>,
+impl Trunk {
+    fn of(model: &Model) -> Self {
+        let attentions = model
+            .layers
+            .iter()
+            .filter_map(|layer| layer.mixer.attention());
+        Self {
+            hidden_size: model.hidden_size,
+            activation: model.activation,
+            final_norm: model.final_norm,
+            per_layer_inputs: model.per_layer_inputs,
+            alt_up: model.alt_up,
+            hyper_connections: model.hyper_connections,
+            deepstack: model.vision.map_or(0, |vision| vision.deepstack),
+            blocks: model.layers.len() as u64,
+            v_width: attentions
+                .map(|own| product(&[own.num_key_value_heads, own.v_head_dim]))
+                .max()
+                .unwrap_or(0),
+        }
+    }
 }
 
-impl<'a> Plan<'a> {
-    /// All blocks of a configuration.
-    pub(super) fn new(config: &GraphConfig<'a>) -> Self {
-        let cpu = u8::try_from(config.placement.gpus).unwrap_or(u8::MAX - 1);
-        let backend = |gpu: Option<usize>| {
-            gpu.and_then(|gpu| u8::try_from(gpu).ok())
-                .filter(|&gpu| gpu < cpu)
-                .unwrap_or(cpu)
-        };
-        let mut by_block: Vec<Weights<'a>> = vec![Weights::default(); config.model.layers.len()];
-        let mut outside = Weights::default();
-        for PlacedWeight {
+/// Where the logits are computed.
+fn head_backend(outside: &[(&str, Weight)]) -> u8 {
+    let named = |wanted: &str| {
+        let mut weights = outside.iter();
+        let found = weights.find(|(name, _)| *name == wanted);
+        found.map(|(_, weight)| weight.backend)
+    };
+    named("output.weight")
+        .or_else(|| named("output_norm.weight"))
+        .unwrap_or(CPU)
+}
+
+/// Every block with its weights, and the weights outside of blocks.
+fn drafts<'a>(config: &GraphConfig<'a>, gpus: usize) -> (Vec<Draft<'a>>, Vec<(&'a str, Weight)>) {
+    let backend = |gpu: Option<usize>| {
+        gpu.filter(|&gpu| gpu < gpus)
+            .and_then(|gpu| u8::try_from(gpu).ok())
+            .unwrap_or(CPU)
+    };
+    let blocks = config.placement.blocks;
+    let layers = config.model.layers.iter().enumerate();
+    let mut drafts: Vec<Draft<'a>> = layers
+        .map(|(index, layer)| Draft {
+            layer,
+            weights: Vec::with_capacity(24),
+            backend: backend(blocks.get(index).copied().flatten()),
+        })
+        .collect();
+    let mut outside = Vec::new();
+    for placed in config.weights {
+        let PlacedWeight {
             name,
             shape,
             format,
             gpu,
-        } in config.weights
-        {
-            let weight = Weight {
-                dtype: *format,
-                ne: *shape,
-                backend: backend(*gpu),
-            };
-            match split_name(name) {
-                Some((block, rest)) => {
-                    if let Some(weights) = by_block.get_mut(block) {
-                        weights.0.push((rest, weight));
-                    }
+        } = *placed;
+        let weight = Weight {
+            dtype: format,
+            ne: shape,
+            backend: backend(gpu),
+        };
+        match split_name(name) {
+            Some((block, rest)) => {
+                if let Some(draft) = drafts.get_mut(block) {
+                    draft.weights.push((rest, weight));
                 }
-                None => outside.0.push((name, weight)),
             }
+            None => outside.push((name, weight)),
         }
-        outside.0.sort_unstable_by_key(|(name, _)| *name);
-        let blocks = config
-            .model
-            .layers
-            .iter()
-            .zip(by_block)
-            .enumerate()
-            .map(|(index, (layer, mut weights))| {
-                weights.0.sort_unstable_by_key(|(name, _)| *name);
-                let own = backend(config.placement.blocks.get(index).copied().flatten());
-                Block {
-                    layer,
-                    index,
-                    weights,
-                    backend: own,
-                    cache: if config.placement.kv_offload {
-                        own
-                    } else {
-                        cpu
-                    },
-                }
-            })
-            .collect();
-        Self { blocks, outside }
     }
+    for draft in &mut drafts {
+        draft.weights.sort_unstable_by_key(|(name, _)| *name);
+    }
+    (drafts, outside)
 }
 
 /// "blk.12.attn_q.weight" as 12 and "attn_q.weight".

@@ -1,12 +1,12 @@
 //! The graphs that are reserved, and the buffers they need (`llama_context::sched_reserve`, `graph_reserve` in
 //! `src/llama-context.cpp` 0.6.0-dev).
 
-use super::GraphConfig;
+use super::GraphLoad;
 use super::backend::Rules;
-use super::build::{self, Batch};
+use super::build::{self, Batch, Built};
 use super::fusion::{self, Keep};
 use super::place::{Placed, place};
-use super::plan::Plan;
+use super::plan::GraphPlan;
 use super::schedule::Schedule;
 use super::tensor::Stage;
 use crate::units::Bytes;
@@ -46,98 +46,107 @@ pub(in crate::engine::llamacpp) enum Exactness {
     Approximate,
 }
 
-/// The compute buffers of a configuration.
-pub(in crate::engine::llamacpp) fn reserve(config: &GraphConfig<'_>) -> Buffers {
-    let plan = Plan::new(config);
-    let placement = config.placement;
-    let rules = Rules {
-        gpus: u8::try_from(placement.gpus).unwrap_or(u8::MAX - 1),
-        op_offload: placement.op_offload,
-        attention_copies: config.load.since_mid_2026,
-        tensor_cores: placement.compute_capability >= 75,
-        ada: placement.compute_capability >= 89,
-    };
-    let pipeline = placement.gpus > 1
-        && placement.all_offloaded
-        && placement.may_pipeline
-        && placement.kv_offload;
-    let run = Run {
-        config,
-        plan: &plan,
-        rules,
-        pipeline,
-    };
-    let flash_attn = config
-        .load
-        .flash_attn
-        .unwrap_or_else(|| run.resolves_flash_attn());
-    let prompt = run.placed(run.prompt(), flash_attn);
-    let decode = run.placed(run.decode(), flash_attn);
-    let mut buffers = prompt.iter().zip(&decode).map(|(prompt, decode)| {
-        let larger = if decode.bytes > prompt.bytes {
-            decode
-        } else {
-            prompt
+impl GraphPlan {
+    /// The compute buffers under a load.
+    pub(in crate::engine::llamacpp) fn reserve(&self, load: &GraphLoad) -> Buffers {
+        let run = Run {
+            plan: self,
+            load,
+            rules: Rules {
+                gpus: self.gpus,
+                op_offload: self.op_offload,
+                attention_copies: load.since_mid_2026,
+                tensor_cores: self.compute_capability >= 75,
+                ada: self.compute_capability >= 89,
+            },
         };
-        ComputeBuffer {
-            bytes: Bytes::new(larger.bytes),
-            dry_run: Bytes::new(prompt.bytes),
-            peak: larger.peak,
+        let (flash_attn, decode) = run.decode();
+        let prompt = run.place(run.schedule(run.prompt(), flash_attn));
+        let buffers: Vec<ComputeBuffer> = prompt
+            .iter()
+            .zip(&decode)
+            .map(|(prompt, decode)| {
+                let larger = if decode.bytes > prompt.bytes {
+                    decode
+                } else {
+                    prompt
+                };
+                ComputeBuffer {
+                    bytes: Bytes::new(larger.bytes),
+                    dry_run: Bytes::new(prompt.bytes),
+                    peak: larger.peak,
+                }
+            })
+            .collect();
+        let buffer = |backend: u8| {
+            let buffer = buffers.get(usize::from(backend)).cloned();
+            buffer.unwrap_or(ComputeBuffer {
+                bytes: Bytes::ZERO,
+                dry_run: Bytes::ZERO,
+                peak: Stage::NOTHING,
+            })
+        };
+        Buffers {
+            gpus: self.stand_ins.iter().map(|&gpu| buffer(gpu)).collect(),
+            host: buffer(self.gpus),
+            flash_attn,
+            exactness: build::exactness(self),
+            copies: if self.pipeline { 4 } else { 1 },
         }
-    });
-    let gpus = buffers.by_ref().take(placement.gpus).collect();
-    let host = buffers.next().unwrap_or_else(|| ComputeBuffer {
-        bytes: Bytes::ZERO,
-        dry_run: Bytes::ZERO,
-        peak: Stage::NOTHING,
-    });
-    Buffers {
-        gpus,
-        host,
-        flash_attn,
-        exactness: build::exactness(config),
-        copies: if pipeline { 4 } else { 1 },
     }
 }
 
 struct Run<'a> {
-    config: &'a GraphConfig<'a>,
-    plan: &'a Plan<'a>,
+    plan: &'a GraphPlan,
+    load: &'a GraphLoad,
     rules: Rules,
-    pipeline: bool,
+}
+
+/// A graph with its splits.
+struct Scheduled {
+    built: Built,
+    schedule: Schedule,
 }
 
 impl Run<'_> {
     /// A full micro-batch, in equal parts for all sequences.
     fn prompt(&self) -> Batch {
-        let load = &self.config.load;
-        let sequences = load.sequences.max(1);
-        let tokens = load
-            .ubatch
-            .max(1)
-            .checked_next_multiple_of(sequences)
-            .unwrap_or(load.ubatch);
+        let sequences = self.load.sequences.max(1);
+        let ubatch = self.load.ubatch.max(1);
         Batch {
-            tokens,
+            tokens: ubatch.checked_next_multiple_of(sequences).unwrap_or(ubatch),
             sequences,
-            outputs: load.outputs.min(load.ubatch).max(1),
+            outputs: self.load.outputs.min(ubatch).max(1),
         }
     }
 
-    /// One token per sequence.
-    fn decode(&self) -> Batch {
-        let sequences = self.config.load.sequences.max(1);
-        Batch {
+    /// The graph of one token per sequence, which also decides on fused attention.
+    fn decode(&self) -> (bool, Vec<Placed>) {
+        let sequences = self.load.sequences.max(1);
+        let batch = Batch {
             tokens: sequences,
             sequences,
             outputs: sequences,
+        };
+        let flash_attn = self.load.flash_attn;
+        let scheduled = self.schedule(batch, flash_attn.unwrap_or(true));
+        if flash_attn.is_none() && !scheduled.attention_is_at_home() {
+            return (false, self.place(self.schedule(batch, false)));
         }
+        (flash_attn.unwrap_or(true), self.place(scheduled))
     }
 
-    fn placed(&self, batch: Batch, flash_attn: bool) -> Vec<Placed> {
-        let built = build::build(self.config, self.plan, &self.rules, batch, flash_attn);
-        let mut graph = built.graph;
-        let mut schedule = Schedule::new(&mut graph, &self.rules, self.pipeline);
+    fn schedule(&self, batch: Batch, flash_attn: bool) -> Scheduled {
+        let mut built = build::build(self.plan, self.load, &self.rules, batch, flash_attn);
+        let schedule = Schedule::new(&mut built.graph, &self.rules, self.plan.pipeline);
+        Scheduled { built, schedule }
+    }
+
+    fn place(&self, scheduled: Scheduled) -> Vec<Placed> {
+        let Scheduled {
+            built: Built { graph, .. },
+            mut schedule,
+        } = scheduled;
         let mut keep = Keep::default();
         for split in &mut schedule.splits {
             if split.backend < self.rules.gpus {
@@ -146,15 +155,12 @@ impl Run<'_> {
         }
         place(&graph, &self.rules, &schedule, &keep)
     }
+}
 
-    /// Fused attention is on where every attention would run on the device of its block.
-    fn resolves_flash_attn(&self) -> bool {
-        let built = build::build(self.config, self.plan, &self.rules, self.decode(), true);
-        let mut graph = built.graph;
-        let schedule = Schedule::new(&mut graph, &self.rules, self.pipeline);
-        built
-            .attention_nodes
-            .iter()
-            .all(|&(node, backend)| schedule.backend(node) == backend)
+impl Scheduled {
+    /// Every attention runs on the device of its block (`resolve_fused_ops`).
+    fn attention_is_at_home(&self) -> bool {
+        let mut nodes = self.built.attention_nodes.iter();
+        nodes.all(|&(node, backend)| self.schedule.backend(node) == backend)
     }
 }

@@ -41,7 +41,7 @@ pub(super) struct Softmax {
 
 impl Builder<'_> {
     /// Projections to queries, keys and values (`build_qkv`).
-    pub(super) fn qkv(&mut self, block: &Block<'_>, heads: Heads, a: Id) -> Qkv {
+    pub(super) fn qkv(&mut self, block: &Block, heads: Heads, a: Id) -> Qkv {
         let tokens = self.batch.tokens;
         let (q_all, k_all) = (
             heads.q.saturating_mul(heads.k_width),
@@ -78,7 +78,7 @@ impl Builder<'_> {
     /// Stores keys and values and attends (`build_attn` without the output projection).
     pub(super) fn attend(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         heads: Heads,
         cache: &CacheInputs,
         qkv: Qkv,
@@ -111,7 +111,7 @@ impl Builder<'_> {
     /// Writes into the cache and looks at all of it.
     pub(super) fn store(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         heads: Heads,
         cache: &CacheInputs,
         k: Id,
@@ -129,7 +129,7 @@ impl Builder<'_> {
     }
 
     /// The cache tensors of a block.
-    pub(super) fn caches(&mut self, block: &Block<'_>, heads: Heads, cells: u64) -> (Id, Id) {
+    pub(super) fn caches(&mut self, block: &Block, heads: Heads, cells: u64) -> (Id, Id) {
         let home = Home {
             backend: block.cache,
             weight: false,
@@ -235,7 +235,7 @@ impl Builder<'_> {
     /// Scores, softmax, weighted values (`build_attn_mha`).
     pub(super) fn mix(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         q: Id,
         k: Id,
         v: Id,
@@ -266,7 +266,7 @@ impl Builder<'_> {
         mixed
     }
 
-    fn fused(&mut self, block: &Block<'_>, q: Id, k: Id, v: Id, mask: Id, softmax: Softmax) -> Id {
+    fn fused(&mut self, block: &Block, q: Id, k: Id, v: Id, mask: Id, softmax: Softmax) -> Id {
         let [k, v] = [k, v].map(|cached| {
             // The kernels have no f32 input.
             if self.graph.at(cached).dtype == Type::F32 {
@@ -330,7 +330,7 @@ impl Builder<'_> {
     }
 
     /// Attention's output projection with its bias.
-    pub(super) fn output_projection(&mut self, block: &Block<'_>, a: Id) -> Id {
+    pub(super) fn output_projection(&mut self, block: &Block, a: Id) -> Id {
         let a = self.project(block, "attn_output.weight", a);
         self.bias(block, "attn_output.bias", a)
     }

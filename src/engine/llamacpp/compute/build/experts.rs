@@ -38,7 +38,7 @@ impl Builder<'_> {
     /// `chosen` its choice.
     pub(super) fn routed(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         experts: &Experts,
         routing: Routing,
         a: Id,
@@ -90,7 +90,7 @@ impl Builder<'_> {
 
     fn choose(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         experts: &Experts,
         routing: Routing,
         scores: Id,
@@ -167,7 +167,7 @@ impl Builder<'_> {
         rows
     }
 
-    fn expert_inner(&mut self, block: &Block<'_>, routing: Routing, a: Id, chosen: Id) -> Id {
+    fn expert_inner(&mut self, block: &Block, routing: Routing, a: Id, chosen: Id) -> Id {
         if let Some(joint) = self.weight(block, "ffn_gate_up_exps.weight") {
             let joint = self.graph.mul_mat_id(joint, a, chosen);
             let joint = self.expert_bias(block, "ffn_gate_up_exps.bias", joint, chosen);
@@ -189,14 +189,14 @@ impl Builder<'_> {
         self.graph.glu_split(gate, up)
     }
 
-    fn expert_product(&mut self, block: &Block<'_>, name: &'static str, a: Id, chosen: Id) -> Id {
+    fn expert_product(&mut self, block: &Block, name: &'static str, a: Id, chosen: Id) -> Id {
         match self.weight(block, name) {
             Some(experts) => self.graph.mul_mat_id(experts, a, chosen),
             None => a,
         }
     }
 
-    fn expert_bias(&mut self, block: &Block<'_>, name: &'static str, a: Id, chosen: Id) -> Id {
+    fn expert_bias(&mut self, block: &Block, name: &'static str, a: Id, chosen: Id) -> Id {
         match self.weight(block, name) {
             Some(bias) => self.graph.add_id(a, bias, chosen),
             None => a,

@@ -42,7 +42,7 @@ impl Builder<'_> {
     /// One network; without a gate matrix, up may hold gate and up side by side (`joint`).
     pub(super) fn feed_forward(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         names: Names,
         activation: Activation,
         joint: bool,

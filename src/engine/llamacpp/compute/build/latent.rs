@@ -37,7 +37,7 @@ impl Builder<'_> {
             stream = self.graph.scale(stream);
         }
         let positions = self.positions(1);
-        let first = plan.blocks.iter().find_map(|block| latent(block));
+        let first = plan.blocks.iter().find_map(latent);
         let form = match plan.blocks.first() {
             Some(block) if block.weights.get("attn_k_b.weight").is_some() => Form::Absorbed,
             _ => Form::Expanded,
@@ -88,7 +88,7 @@ impl Builder<'_> {
     )]
     fn latent_block(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         style: LatentStyle,
         form: Form,
         input: Id,
@@ -120,7 +120,7 @@ impl Builder<'_> {
     }
 
     /// Dense network, or experts with a shared one.
-    pub(super) fn latent_network(&mut self, block: &Block<'_>, a: Id) -> Id {
+    pub(super) fn latent_network(&mut self, block: &Block, a: Id) -> Id {
         let activation = self.activation();
         match &block.layer.feed_forward {
             FeedForward::None => a,
@@ -133,7 +133,7 @@ impl Builder<'_> {
     }
 
     /// Queries and the compressed vector with its rotated part.
-    fn compressed(&mut self, block: &Block<'_>, latent: &LatentAttention, a: Id) -> (Id, Id, Id) {
+    fn compressed(&mut self, block: &Block, latent: &LatentAttention, a: Id) -> (Id, Id, Id) {
         let tokens = self.batch.tokens;
         let q = if block.weights.get("attn_q_a.weight").is_some() {
             let low = self.project(block, "attn_q_a.weight", a);
@@ -162,7 +162,7 @@ impl Builder<'_> {
 
     fn latent_attention(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         latent: &LatentAttention,
         form: Form,
         a: Id,
@@ -195,7 +195,7 @@ impl Builder<'_> {
     /// Queries in the space of the latent vector, and that vector as key and value.
     pub(super) fn absorb(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         latent: &LatentAttention,
         q: Id,
         low: Id,
@@ -226,7 +226,7 @@ impl Builder<'_> {
     #[expect(clippy::too_many_arguments, reason = "the inputs of one attention")]
     pub(super) fn attend_latent(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         latent: &LatentAttention,
         cache: &CacheInputs,
         q: Id,
@@ -262,7 +262,7 @@ impl Builder<'_> {
     /// Keys and values of every head.
     fn expanded(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         latent: &LatentAttention,
         q: Id,
         low: Id,
@@ -295,7 +295,7 @@ impl Builder<'_> {
 }
 
 /// The latent attention of a block.
-pub(super) fn latent<'a>(block: &Block<'a>) -> Option<&'a LatentAttention> {
+pub(super) fn latent(block: &Block) -> Option<&LatentAttention> {
     match &block.layer.mixer {
         Mixer::Latent(latent) => Some(latent),
         _ => None,

@@ -9,10 +9,10 @@ mod transformer;
 
 use super::backend::Rules;
 use super::graph::Graph;
-use super::plan::{Block, Plan, Weight};
+use super::plan::{Block, GraphPlan, Weight};
 use super::tensor::{Home, Id, Op, Part};
-use super::{Exactness, GraphConfig, GraphLoad};
-use crate::model::{Activation, Mixer, Model, Norm, Scoring};
+use super::{Exactness, GraphLoad};
+use crate::model::{Activation, Mixer, Norm, Scoring};
 use crate::quant::Type;
 
 use self::experts::Routing;
@@ -33,8 +33,7 @@ pub(super) struct Batch {
 /// A graph under construction, with what its parts share.
 pub(super) struct Builder<'a> {
     pub(super) graph: Graph,
-    model: &'a Model,
-    pub(super) plan: &'a Plan<'a>,
+    pub(super) plan: &'a GraphPlan,
     pub(super) load: &'a GraphLoad,
     pub(super) rules: &'a Rules,
     pub(super) batch: Batch,
@@ -57,25 +56,23 @@ const OUTSIDE: usize = usize::MAX;
 
 impl<'a> Builder<'a> {
     fn new(
-        config: &'a GraphConfig<'a>,
-        plan: &'a Plan<'a>,
+        plan: &'a GraphPlan,
+        load: &'a GraphLoad,
         rules: &'a Rules,
         batch: Batch,
         flash_attn: bool,
     ) -> Self {
-        let placement = config.placement;
         Self {
             graph: Graph::with_capacity(plan.blocks.len() * 96 + 64),
-            model: config.model,
             plan,
-            load: &config.load,
+            load,
             rules,
             batch,
             flash_attn,
-            values_transposed: config.load.flash_attn == Some(false),
+            values_transposed: load.flash_attn == Some(false),
             // `graph_get_cb`: fewer than 32 tokens, or everything offloaded.
-            pins_norms: batch.tokens < 32 || placement.all_offloaded,
-            kv_offload: placement.kv_offload,
+            pins_norms: batch.tokens < 32 || plan.all_offloaded,
+            kv_offload: plan.kv_offload,
             attention_nodes: Vec::new(),
             known: Vec::new(),
             rope_factors: Vec::new(),
@@ -92,7 +89,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A weight of a block, where it has it.
-    pub(super) fn weight(&mut self, block: &Block<'_>, name: &'static str) -> Option<Id> {
+    pub(super) fn weight(&mut self, block: &Block, name: &'static str) -> Option<Id> {
         let weight = block.weights.get(name)?;
         Some(self.leaf(name, block.index, weight))
     }
@@ -119,7 +116,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Product with a weight; the vector itself where the block lacks it.
-    pub(super) fn project(&mut self, block: &Block<'_>, name: &'static str, a: Id) -> Id {
+    pub(super) fn project(&mut self, block: &Block, name: &'static str, a: Id) -> Id {
         match self.weight(block, name) {
             Some(weight) => self.graph.mul_mat(weight, a),
             None => a,
@@ -127,7 +124,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a bias, where the block has it.
-    pub(super) fn bias(&mut self, block: &Block<'_>, name: &'static str, a: Id) -> Id {
+    pub(super) fn bias(&mut self, block: &Block, name: &'static str, a: Id) -> Id {
         match self.weight(block, name) {
             Some(bias) => self.graph.add(a, bias),
             None => a,
@@ -137,7 +134,7 @@ impl<'a> Builder<'a> {
     /// A norm with its weight and bias (`build_norm`); `kind` is the bare operation.
     pub(super) fn norm(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         kind: Op,
         names: (&'static str, &'static str),
         a: Id,
@@ -159,12 +156,12 @@ impl<'a> Builder<'a> {
     }
 
     /// An RMS norm with its weight.
-    pub(super) fn rms_norm(&mut self, block: &Block<'_>, name: &'static str, a: Id) -> Id {
+    pub(super) fn rms_norm(&mut self, block: &Block, name: &'static str, a: Id) -> Id {
         self.norm(block, Op::RmsNorm, (name, ""), a)
     }
 
     /// Norms stay with their block, lest the scheduler moves them to the one before (`graph_get_cb`).
-    fn pin_norm(&mut self, block: &Block<'_>, node: Id) {
+    fn pin_norm(&mut self, block: &Block, node: Id) {
         if self.pins_norms && self.rules.supports(&self.graph, block.backend, node) {
             self.graph.pin(node, block.backend);
         }
@@ -185,7 +182,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Whether this is the last block of the model.
-    pub(super) fn is_last(&self, block: &Block<'_>) -> bool {
+    pub(super) fn is_last(&self, block: &Block) -> bool {
         self.plan
             .blocks
             .last()
@@ -216,19 +213,19 @@ impl<'a> Builder<'a> {
     }
 
     fn hidden_size(&self) -> u64 {
-        self.model.hidden_size
+        self.plan.trunk.hidden_size
     }
 
     fn activation(&self) -> Activation {
-        self.model.activation
+        self.plan.trunk.activation
     }
 
     fn final_norm(&self) -> Norm {
-        self.model.final_norm
+        self.plan.trunk.final_norm
     }
 
     /// Factors of rotary frequencies, of which each device has its own.
-    fn rope_factors(&mut self, block: &Block<'_>) -> Option<Id> {
+    fn rope_factors(&mut self, block: &Block) -> Option<Id> {
         let known = self.rope_factors.iter();
         if let Some((_, id)) = known.clone().find(|(own, _)| *own == block.backend) {
             return Some(*id);
@@ -264,15 +261,15 @@ pub(super) struct Built {
 }
 
 /// The graph of one batch.
-pub(super) fn build<'a>(
-    config: &'a GraphConfig<'a>,
-    plan: &'a Plan<'a>,
-    rules: &'a Rules,
+pub(super) fn build(
+    plan: &GraphPlan,
+    load: &GraphLoad,
+    rules: &Rules,
     batch: Batch,
     flash_attn: bool,
 ) -> Built {
-    let mut builder = Builder::new(config, plan, rules, batch, flash_attn);
-    let logits = match family(config) {
+    let mut builder = Builder::new(plan, load, rules, batch, flash_attn);
+    let logits = match family(plan) {
         Family::Transformer(style) => builder.transformer(style),
         Family::Latent(style) => builder.latent_decoder(style),
     };
@@ -291,28 +288,28 @@ enum Family {
 }
 
 /// The builder of an architecture; the nearest where it has none.
-fn family(config: &GraphConfig<'_>) -> Family {
+fn family(plan: &GraphPlan) -> Family {
     let plain = LatentStyle::default();
-    match config.architecture {
+    match plan.architecture.as_str() {
         "deepseek2" => Family::Latent(plain),
         "minicpm3" => Family::Latent(LatentStyle { scaled: true }),
-        _ => match style(config) {
+        _ => match style(plan) {
             Some(style) => Family::Transformer(style),
-            None if has_latent(config) => Family::Latent(plain),
+            None if has_latent(plan) => Family::Latent(plain),
             None => Family::Transformer(Style::default()),
         },
     }
 }
 
-fn has_latent(config: &GraphConfig<'_>) -> bool {
-    let mut layers = config.model.layers.iter();
-    layers.any(|layer| matches!(layer.mixer, Mixer::Latent(_)))
+fn has_latent(plan: &GraphPlan) -> bool {
+    let mut blocks = plan.blocks.iter();
+    blocks.any(|block| matches!(block.layer.mixer, Mixer::Latent(_)))
 }
 
 /// Whether the architecture has its own graph here.
-pub(super) fn exactness(config: &GraphConfig<'_>) -> Exactness {
-    let latent = matches!(config.architecture, "deepseek2" | "minicpm3");
-    if latent || style(config).is_some() {
+pub(super) fn exactness(plan: &GraphPlan) -> Exactness {
+    let latent = matches!(plan.architecture.as_str(), "deepseek2" | "minicpm3");
+    if latent || style(plan).is_some() {
         Exactness::Emulated
     } else {
         Exactness::Approximate
@@ -320,13 +317,13 @@ pub(super) fn exactness(config: &GraphConfig<'_>) -> Exactness {
 }
 
 /// What an architecture's graph does beyond what the model says; `None` where it is not known.
-fn style(config: &GraphConfig<'_>) -> Option<Style> {
+fn style(plan: &GraphPlan) -> Option<Style> {
     let plain = Style::default();
     let softmax = Style {
         routing: Some(SOFTMAX_NORMALIZED),
         ..plain
     };
-    Some(match config.architecture {
+    Some(match plan.architecture.as_str() {
         "llama" | "mistral3" | "qwen3moe" => softmax,
         "qwen2" | "qwen3" | "glm4" | "glm4moe" | "minimax-m2" | "olmo2" | "smollm3" | "deci" => {
             plain

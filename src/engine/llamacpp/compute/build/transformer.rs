@@ -113,7 +113,7 @@ impl Builder<'_> {
     )]
     fn block(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         style: Style,
         input: Id,
         positions: Id,
@@ -176,7 +176,7 @@ impl Builder<'_> {
         self.after_attention(block, style, attended)
     }
 
-    fn after_attention(&mut self, block: &Block<'_>, style: Style, attended: Id) -> Id {
+    fn after_attention(&mut self, block: &Block, style: Style, attended: Id) -> Id {
         self.graph.stage(Part::FeedForward, Some(block.index));
         if matches!(block.layer.feed_forward, FeedForward::None) {
             return attended;
@@ -210,7 +210,7 @@ impl Builder<'_> {
     }
 
     /// Dense network or experts.
-    fn network(&mut self, block: &Block<'_>, style: Style, a: Id) -> Id {
+    fn network(&mut self, block: &Block, style: Style, a: Id) -> Id {
         let activation = self.activation();
         match &block.layer.feed_forward {
             FeedForward::None => a,
@@ -232,7 +232,7 @@ impl Builder<'_> {
     /// Routed experts and what runs beside them.
     pub(super) fn experts_with_shared(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         experts: &Experts,
         routing: Routing,
         a: Id,
@@ -247,7 +247,7 @@ impl Builder<'_> {
     }
 
     /// The up matrix is twice as wide as down takes.
-    fn is_joint(&self, block: &Block<'_>) -> bool {
+    fn is_joint(&self, block: &Block) -> bool {
         let width = |name: &str, dimension: usize| {
             let weight = block.weights.get(name)?;
             weight.ne.get(dimension).copied()
@@ -261,7 +261,7 @@ impl Builder<'_> {
     )]
     fn self_attention(
         &mut self,
-        block: &Block<'_>,
+        block: &Block,
         style: Style,
         attention: &Attention,
         a: Id,
@@ -308,7 +308,7 @@ impl Builder<'_> {
     }
 
     /// Norms over whole projections, before they are cut into heads (OLMo 2, MiniMax-M2).
-    fn fully_normed(&mut self, block: &Block<'_>, heads: Heads, a: Id) -> Qkv {
+    fn fully_normed(&mut self, block: &Block, heads: Heads, a: Id) -> Qkv {
         let tokens = self.batch.tokens;
         let q = self.project(block, "attn_q.weight", a);
         let k = self.project(block, "attn_k.weight", a);
@@ -332,7 +332,7 @@ impl Builder<'_> {
         };
         let windowed = attentions().any(|attention| attention.reach != Reach::Full);
         let first = attentions().next();
-        let v_width = attentions().map(Attention::v_width).max().unwrap_or(0);
+        let v_width = plan.trunk.v_width;
         let shape = |cells| CacheShape {
             cells,
             head_k: first.map_or(0, |attention| attention.head_dim),

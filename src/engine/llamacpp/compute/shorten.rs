@@ -1,0 +1,209 @@
+//! Which blocks and devices have to be emulated. A buffer does not grow any more once the same blocks follow each
+//! other on one device: each leaves it as it found it. So runs of equal blocks, or of equal groups of blocks, are
+//! shortened, and GPUs in the middle that do the same as another are not emulated again.
+
+use super::plan::{CPU, Draft, Weight};
+
+/// What is left.
+pub(super) struct Shortened {
+    /// Blocks that are kept, ascending.
+    pub(super) kept: Vec<usize>,
+    /// For each GPU the emulated one, counted without those left out.
+    pub(super) stand_ins: Vec<u8>,
+}
+
+/// Longest group of blocks that may repeat: the patterns of windows (2 to 6) by those of file types (3).
+const LONGEST_GROUP: usize = 12;
+
+/// Repetitions that are kept: the state that the blocks before leave, the change to the steady one, the steady one.
+const REPETITIONS: usize = 3;
+
+/// Chooses the blocks to emulate. `head` is the backend of the logits.
+pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: bool) -> Shortened {
+    let kinds = kinds(drafts);
+    let mut kept = Vec::with_capacity(drafts.len());
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut from = 0;
+    while let Some(first) = drafts.get(from) {
+        let rest = drafts.get(from..).unwrap_or_default();
+        let same = rest
+            .iter()
+            .take_while(|draft| draft.backend == first.backend);
+        let until = from + same.count();
+        let start = kept.len();
+        shorten_run(&kinds, from, until, &mut kept);
+        segments.push(Segment {
+            backend: first.backend,
+            kinds: kept
+                .get(start..)
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|&index| kinds.get(index).copied())
+                .collect(),
+            kept: start..kept.len(),
+        });
+        from = until;
+    }
+    let foreign = drafts.iter().any(|draft| {
+        let mut weights = draft.weights.iter();
+        weights.any(|(_, weight)| weight.backend != draft.backend && weight.backend < CPU)
+    });
+    if foreign || !kv_offload {
+        return Shortened {
+            kept,
+            stand_ins: (0..gpus).filter_map(|gpu| u8::try_from(gpu).ok()).collect(),
+        };
+    }
+    fold_devices(&segments, &kept, gpus, head)
+}
+
+/// Consecutive blocks on one device.
+struct Segment {
+    backend: u8,
+    kinds: Vec<usize>,
+    kept: std::ops::Range<usize>,
+}
+
+/// Leaves out GPUs whose blocks equal those of an earlier GPU, where both have GPUs on either side.
+fn fold_devices(segments: &[Segment], kept: &[usize], gpus: usize, head: u8) -> Shortened {
+    let mut stand_ins: Vec<u8> = Vec::with_capacity(gpus);
+    let mut blocks = Vec::with_capacity(kept.len());
+    let mut emulated = 0_u8;
+    let is_middle = |position: usize| {
+        let around = [position.checked_sub(1), position.checked_add(1)];
+        let own = segments.get(position);
+        let neighbours = around.iter().all(|&next| {
+            next.and_then(|next| segments.get(next))
+                .is_some_and(|segment| segment.backend < CPU)
+        });
+        neighbours && own.is_some_and(|own| own.backend < CPU && own.backend != head)
+    };
+    let mut taken = vec![false; segments.len()];
+    for gpu in 0..gpus {
+        let mine = |segment: &Segment| usize::from(segment.backend) == gpu;
+        let position = segments.iter().position(mine);
+        let several = segments.iter().filter(|segment| mine(segment)).count() > 1;
+        let twin = position
+            .filter(|&own| !several && is_middle(own))
+            .and_then(|own| {
+                // The first GPU after the input differs from those after another GPU.
+                let mut earlier = segments.iter().enumerate().take(own).skip(1);
+                let kinds = &segments.get(own)?.kinds;
+                let (twin, _) =
+                    earlier.find(|&(at, other)| is_middle(at) && other.kinds == *kinds)?;
+                stand_ins
+                    .get(usize::from(segments.get(twin)?.backend))
+                    .copied()
+            });
+        if let Some(twin) = twin {
+            stand_ins.push(twin);
+            if let Some(slot) = position.and_then(|at| taken.get_mut(at)) {
+                *slot = true;
+            }
+        } else {
+            stand_ins.push(emulated);
+            emulated += 1;
+        }
+    }
+    for (segment, left_out) in segments.iter().zip(taken) {
+        if !left_out {
+            blocks.extend_from_slice(kept.get(segment.kept.clone()).unwrap_or_default());
+        }
+    }
+    Shortened {
+        kept: blocks,
+        stand_ins,
+    }
+}
+
+/// Keeps of `from..until` what cannot be left out.
+fn shorten_run(kinds: &[usize], from: usize, until: usize, kept: &mut Vec<usize>) {
+    let run = kinds.get(from..until).unwrap_or_default();
+    let mut at = 0;
+    while at < run.len() {
+        let rest = run.get(at..).unwrap_or_default();
+        // The group that covers most, the shorter of equals.
+        let best = (1..=LONGEST_GROUP.min(rest.len() / 2))
+            .map(|group| (group, repetitions(rest, group)))
+            .filter(|&(_, times)| times > REPETITIONS)
+            .max_by_key(|&(group, times)| (group * times, usize::MAX - group));
+        let Some((group, times)) = best else {
+            kept.push(from + at);
+            at += 1;
+            continue;
+        };
+        kept.extend(from + at..from + at + group * REPETITIONS);
+        at += group * times;
+    }
+}
+
+/// How often the first `group` kinds follow each other.
+fn repetitions(kinds: &[usize], group: usize) -> usize {
+    let same = kinds
+        .iter()
+        .zip(kinds.iter().skip(group))
+        .take_while(|(earlier, later)| earlier == later)
+        .count();
+    same / group.max(1) + 1
+}
+
+/// A number per block, equal where the graphs around the blocks are equal.
+fn kinds(drafts: &[Draft<'_>]) -> Vec<usize> {
+    let mut distinct: Vec<&Draft<'_>> = Vec::new();
+    drafts
+        .iter()
+        .map(|draft| {
+            let known = distinct.iter().position(|other| is_like(draft, other));
+            known.unwrap_or_else(|| {
+                distinct.push(draft);
+                distinct.len() - 1
+            })
+        })
+        .collect()
+}
+
+fn is_like(a: &Draft<'_>, b: &Draft<'_>) -> bool {
+    let on_gpu = |draft: &Draft<'_>| draft.backend < CPU;
+    on_gpu(a) == on_gpu(b)
+        && a.layer == b.layer
+        && a.weights.len() == b.weights.len()
+        && a.weights.iter().zip(&b.weights).all(|(left, right)| {
+            left.0 == right.0 && same_in_graph((a.backend, left.1), (b.backend, right.1), left.0)
+        })
+}
+
+/// Whether two weights do the same to a graph. The type matters only where a weight may be copied, and for experts,
+/// which are computed with a shared one of the same type.
+fn same_in_graph(a: (u8, Weight), b: (u8, Weight), name: &str) -> bool {
+    let ((a_block, a), (b_block, b)) = (a, b);
+    let (a_home, b_home) = (a.backend == a_block, b.backend == b_block);
+    let resident = a_home && b_home && a.backend < CPU && b.backend < CPU;
+    let same_home = a_home == b_home && (a_home || a.backend == b.backend);
+    let typed = !resident || name.contains("exp");
+    same_home && a.ne == b.ne && (!typed || a.dtype == b.dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kinds: &[usize], expect: &[usize]) {
+        let mut kept = Vec::new();
+        shorten_run(kinds, 0, kinds.len(), &mut kept);
+        assert_eq!(kept, expect, "{kinds:?}");
+    }
+
+    #[test]
+    fn long_runs_keep_three() {
+        check(&[0, 0, 0], &[0, 1, 2]);
+        check(&[0; 40], &[0, 1, 2]);
+        check(&[0, 1, 1, 1, 1, 1, 2], &[0, 1, 2, 3, 6]);
+    }
+
+    #[test]
+    fn groups_keep_three_repetitions() {
+        let pattern: Vec<usize> = [0, 0, 1].repeat(6);
+        check(&pattern, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        check(&[0, 1, 2, 3, 4], &[0, 1, 2, 3, 4]);
+    }
+}
