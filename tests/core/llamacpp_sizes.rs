@@ -162,3 +162,106 @@ fn file_sizes_are_those_of_the_quantizer() {
     assert!(unexplained.is_empty(), "{unexplained:#?}");
     assert!(f64::from(within) >= 0.99 * f64::from(rows));
 }
+
+/// Every preset, in order.
+fn presets() -> Vec<String> {
+    fn walk(folder: &Path, ids: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                walk(&path, ids);
+            } else if let Some(id) = path
+                .file_name()
+                .and_then(|name| name.to_str()?.strip_suffix(".toml"))
+            {
+                ids.push(id.to_owned());
+            }
+        }
+    }
+    let mut ids = Vec::new();
+    walk(&root().join("presets/models"), &mut ids);
+    ids.sort();
+    ids
+}
+
+/// What files hold beyond the parameters a publisher counts, and why.
+const BEYOND: [(&str, u64, &str); 9] = [
+    ("NVIDIA-Nemotron-3-Nano-30B-A3B", 2_944, ROUTER_BIAS),
+    ("NVIDIA-Nemotron-3-Super-120B-A12B", 20_480, ROUTER_BIAS),
+    ("NVIDIA-Nemotron-3-Ultra-550B-A55B", 24_576, ROUTER_BIAS),
+    ("gemma-3n-E2B-it", 1_966_080, PADDED_TABLE),
+    ("gemma-3n-E4B-it", 2_293_760, PADDED_TABLE),
+    ("gemma-4-26B-A4B-it", 30, LAYER_SCALE),
+    ("gemma-4-31B-it", 60, LAYER_SCALE),
+    ("gemma-4-E2B-it", 35, LAYER_SCALE),
+    ("gemma-4-E4B-it", 42, LAYER_SCALE),
+];
+const ROUTER_BIAS: &str = "checkpoints keep the routers' biases as buffers";
+const PADDED_TABLE: &str = "the per-layer table is padded to the rows of the embedding";
+const LAYER_SCALE: &str = "checkpoints keep the layers' scales as buffers";
+
+#[test]
+fn files_hold_the_parameters_of_their_models() {
+    let mut unsupported = Vec::new();
+    let mut wrong = Vec::new();
+    for id in presets() {
+        let model = preset(&id);
+        let Ok(table) = TensorTable::new(&model, FileType::F16, false) else {
+            unsupported.push(id);
+            continue;
+        };
+        let parameters = model.parameters();
+        let held = |loaded: bool| {
+            table
+                .rows
+                .iter()
+                // Tables of rotary factors are computed, not trained.
+                .filter(|row| row.tensor.loaded == loaded && !row.tensor.name.starts_with("rope_f"))
+                .map(|row| row.tensor.elements())
+                .sum::<u64>()
+        };
+        let beyond = BEYOND.iter().find(|(preset, ..)| *preset == id);
+        let expected = parameters.text() + parameters.hash_tables + beyond.map_or(0, |row| row.1);
+        let (main, mtp) = (held(true), held(false));
+        if main != expected || (mtp != 0 && mtp != parameters.mtp) {
+            wrong.push(format!(
+                "{id}: {main} of {expected}, MTP {mtp} of {}",
+                parameters.mtp
+            ));
+        }
+        if let Some((id, elements, reason)) = beyond {
+            println!("{id}: {elements} more ({reason})");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // No decoders, and a decoder without a converter.
+    assert_eq!(
+        unsupported,
+        [
+            "bert-base-uncased",
+            "bert-large-uncased",
+            "deepseek-vl2-tiny",
+            "resnet-152",
+            "resnet-50"
+        ]
+    );
+}
+
+/// Files that publishers' converters wrote: elements as published, prediction blocks included where the file has them.
+#[test]
+fn prediction_blocks_are_in_the_files_that_have_them() {
+    for (id, blocks, elements) in [
+        ("GLM-4.5", 93, 358_337_791_296),
+        ("GLM-4.6", 93, 356_785_898_816),
+        ("GLM-4.5-Air", 47, 110_468_824_832),
+        ("DeepSeek-V3", 61, 671_026_419_200),
+        ("Qwen3.5-27B", 64, 26_895_998_464),
+    ] {
+        let table = TensorTable::new(&preset(id), FileType::Q4_K_M, false).expect("a file");
+        assert_eq!(
+            (table.all_blocks, table.elements()),
+            (blocks, elements),
+            "{id}"
+        );
+    }
+}

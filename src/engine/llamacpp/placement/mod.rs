@@ -3,6 +3,8 @@
 
 mod overrides;
 mod split;
+#[cfg(test)]
+mod tests;
 mod why;
 
 pub(in crate::engine::llamacpp) use overrides::Error;

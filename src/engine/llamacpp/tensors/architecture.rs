@@ -91,9 +91,9 @@ pub enum Architecture {
     MiniMaxM3,
 }
 
-/// llama.cpp has no architecture for the model.
+/// There is no model file for llama.cpp.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("llama.cpp 0.6.0 cannot run `{name}`: {reason}")]
+#[error("no llama.cpp model file of `{name}`: {reason}")]
 pub struct Unsupported {
     /// The model.
     pub name: String,
@@ -112,14 +112,16 @@ impl Architecture {
             reason,
         };
         if model.layers.is_empty() {
-            return Err(refuse("it is no decoder of text".to_owned()));
+            return Err(refuse(
+                "it is described by its size only, not layer by layer".to_owned(),
+            ));
         }
         if model.wrapper_type.as_deref() == Some("deepseek_vl_v2") {
             return Err(refuse("DeepSeek-VL2 has no converter".to_owned()));
         }
         Self::by_type(model).ok_or_else(|| {
             refuse(format!(
-                "model type `{}` has no architecture",
+                "the engine has no architecture for model type `{}` (0.6.0)",
                 model.model_type
             ))
         })
