@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::engine::llamacpp::file_type::FileType;
 use plimsoll::engine::llamacpp::tensors::TensorTable;
-use plimsoll::model::{Model, from_config};
+use plimsoll::model::Model;
 use serde_json::Value;
 
 /// Presets whose rows may differ, and why.
@@ -35,24 +36,8 @@ fn root() -> PathBuf {
 }
 
 fn preset(id: &str) -> Model {
-    fn find(folder: &Path, file: &str) -> Option<PathBuf> {
-        let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-            .ok()?
-            .map(|entry| entry.expect("readable").path())
-            .collect();
-        entries.sort();
-        entries.iter().find_map(|path| {
-            if path.is_dir() {
-                find(path, file)
-            } else {
-                (path.file_name()? == file).then(|| path.clone())
-            }
-        })
-    }
-    let path = find(&root().join("presets/models"), &format!("{id}.toml")).expect(id);
-    let text = std::fs::read_to_string(&path).expect("readable");
-    let file: Value = toml::from_str(&text).expect("a preset");
-    from_config(id, &file["config"], &serde_json::Map::new()).expect(id)
+    let preset = ModelCatalog::embedded().find(id).expect(id);
+    preset.model(&serde_json::Map::new()).expect(id)
 }
 
 /// Types per kind of tensor, as the oracle writes them.
@@ -163,27 +148,6 @@ fn file_sizes_are_those_of_the_quantizer() {
     assert!(f64::from(within) >= 0.99 * f64::from(rows));
 }
 
-/// Every preset, in order.
-fn presets() -> Vec<String> {
-    fn walk(folder: &Path, ids: &mut Vec<String>) {
-        for entry in std::fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("readable").path();
-            if path.is_dir() {
-                walk(&path, ids);
-            } else if let Some(id) = path
-                .file_name()
-                .and_then(|name| name.to_str()?.strip_suffix(".toml"))
-            {
-                ids.push(id.to_owned());
-            }
-        }
-    }
-    let mut ids = Vec::new();
-    walk(&root().join("presets/models"), &mut ids);
-    ids.sort();
-    ids
-}
-
 /// What files hold beyond the parameters a publisher counts, and why.
 const BEYOND: [(&str, u64, &str); 9] = [
     ("NVIDIA-Nemotron-3-Nano-30B-A3B", 2_944, ROUTER_BIAS),
@@ -204,7 +168,9 @@ const LAYER_SCALE: &str = "checkpoints keep the layers' scales as buffers";
 fn files_hold_the_parameters_of_their_models() {
     let mut unsupported = Vec::new();
     let mut wrong = Vec::new();
-    for id in presets() {
+    let mut ids: Vec<String> = ModelCatalog::embedded().ids().map(str::to_owned).collect();
+    ids.sort();
+    for id in ids {
         let model = preset(&id);
         let Ok(table) = TensorTable::new(&model, FileType::F16, false) else {
             unsupported.push(id);
