@@ -1,7 +1,7 @@
 //! A POSIX shell script.
 
 use super::{Error, Export, Exporter, header, line, printable, single_step};
-use crate::engine::launch::{Variable, Word};
+use crate::engine::launch::{Step, Variable, Word};
 
 /// `sh` on any Unix: no feature of a particular shell.
 pub(super) struct Shell;
@@ -39,6 +39,12 @@ impl Exporter for Shell {
         if !step.environment.is_empty() {
             script.push(String::new());
         }
+        if has_dollar(step) {
+            script.push(
+                "# shellcheck disable=SC2016 # dollar signs and backticks are meant as they stand"
+                    .to_owned(),
+            );
+        }
         let mut command = vec![format!("exec {}", quote_text(&step.program)?)];
         for argument in &step.arguments {
             command.push(line(argument, quote, " ")?);
@@ -47,6 +53,14 @@ impl Exporter for Shell {
         script.push(command.join(" \\\n  "));
         Ok(script.join("\n") + "\n")
     }
+}
+
+/// Would shellcheck suspect that something in quotes was meant to be filled in?
+fn has_dollar(step: &Step) -> bool {
+    let words = step.arguments.iter().flat_map(|argument| &argument.words);
+    words
+        .into_iter()
+        .any(|word| matches!(word, Word::Literal(text) if text.contains(['$', '`'])))
 }
 
 /// Stops the script at once where a variable is not set.

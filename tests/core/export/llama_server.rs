@@ -160,6 +160,47 @@ fn every_setting_is_written_or_accounted_for() {
     }
 }
 
+/// Plans that bring out every option of every setting.
+const EVERY_OPTION: [&str; 3] = [
+    "ctx_size = 4096\nparallel = 2\nkv_unified = true\nbatch_size = 256\nubatch_size = 128\nn_gpu_layers = \"all\"\n\
+     split_mode = \"row\"\ntensor_split = [3, 1]\nmain_gpu = 1\noverride_tensor = ['exps=CPU']\ncpu_moe = true\n\
+     n_cpu_moe = 3\nkv_offload = false\nop_offload = false\nswa_full = true\nload_mode = \"none\"\nrepack = false\n\
+     host_buffer = false\ncache_ram = 0\nctx_checkpoints = 1\ncheckpoint_min_step = 9\nembedding = true\n\
+     backend_sampling = true\nflash_attn = \"off\"\n",
+    "kv_unified = false\nload_mode = \"mmap+mlock\"\nfit_ctx = 512\n",
+    "load_mode = \"mlock\"\nn_gpu_layers = 3\nn_cpu_ffn = 2\nlazy_mode = \"on\"\nkv_unified_per_slot = 512\n",
+];
+
+/// The options of two versions as they were recorded from the server itself and from its source.
+#[test]
+fn every_option_is_one_that_the_version_has() {
+    let recorded = [
+        ("b10434", include_str!("../../data/llama-server/b10434.txt")),
+        (
+            "0.6.0",
+            include_str!("../../data/llama-server/0.6.0-dev.txt"),
+        ),
+    ];
+    for (version, options) in recorded {
+        for settings in EVERY_OPTION {
+            for path in [None, Some("/a.gguf")] {
+                let mut case = Case::new(&format!("{settings}engine_version = \"{version}\"\n"))
+                    .published_in("a/b");
+                case.margin = Bytes::from_mib(7);
+                case.plan.launch.model_path = path.map(str::to_owned);
+                for word in case.words().iter().filter(|word| word.starts_with("--")) {
+                    assert!(
+                        options.lines().any(|option| option == word),
+                        "{version}: {word}"
+                    );
+                }
+            }
+        }
+    }
+    let newest = Case::new(&format!("{}engine_version = \"0.6.0\"\n", EVERY_OPTION[2]));
+    assert_eq!(newest.launch().not_expressible, [""; 0]);
+}
+
 #[test]
 fn the_model_is_a_path_a_repository_or_asked_for() {
     let path = Case::everyday().model_path("/models/深度/R1 32B.gguf");
