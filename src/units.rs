@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A number of bytes. Arithmetic saturates: a projection of an absurd plan is absurdly large, never wrapped.
 ///
-/// `{}` prints GiB with two decimals and the unit; `{:#}` the exact number of bytes.
+/// `{}` prints GiB with two decimals, small sizes in MiB, KiB or B; `{:#}` the exact number of bytes.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -21,6 +21,8 @@ pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
 /// 2^30 bytes.
 pub const GIB: u64 = 1 << 30;
+
+const TENTH_OF_A_GIB: u64 = GIB / 10;
 
 impl Bytes {
     /// No bytes.
@@ -117,11 +119,13 @@ impl fmt::Display for Bytes {
         if f.alternate() {
             return write!(f, "{} B", self.0);
         }
-        // Below a tenth of a GiB the second decimal hides the value; MiB is what engines print there.
-        if self.0 != 0 && self.0 < GIB / 10 {
-            write!(f, "{:.1} MiB", self.as_mib())
-        } else {
-            write!(f, "{:.2} GiB", self.as_gib())
+        // Two decimals of the next larger unit would hide the value; engines print MiB there too.
+        match self.0 {
+            0 => f.write_str("0 GiB"),
+            1..KIB => write!(f, "{} B", self.0),
+            KIB..MIB => write!(f, "{:.1} KiB", self.0 as f64 / KIB as f64),
+            MIB..TENTH_OF_A_GIB => write!(f, "{:.1} MiB", self.as_mib()),
+            _ => write!(f, "{:.2} GiB", self.as_gib()),
         }
     }
 }
@@ -135,7 +139,9 @@ mod tests {
         assert_eq!(Bytes::from_gib(3).to_string(), "3.00 GiB");
         assert_eq!(Bytes::from_mib(12).to_string(), "12.0 MiB");
         assert_eq!(format!("{:#}", Bytes::new(7)), "7 B");
-        assert_eq!(Bytes::ZERO.to_string(), "0.00 GiB");
+        assert_eq!(Bytes::new(70_272).to_string(), "68.6 KiB");
+        assert_eq!(Bytes::new(34).to_string(), "34 B");
+        assert_eq!(Bytes::ZERO.to_string(), "0 GiB");
     }
 
     #[test]

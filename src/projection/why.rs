@@ -80,8 +80,10 @@ impl Input {
             Self::Bytes(bytes) => {
                 let _ = write!(text, "{bytes}");
             }
+            // A person reads this: the exact value is in the inputs.
             Self::Number(number) => {
-                let _ = write!(text, "{number}");
+                let rounded = (number * 100.0).round() / 100.0;
+                let _ = write!(text, "{rounded}");
             }
             Self::Text(name) => text.push_str(name),
         }
