@@ -75,8 +75,13 @@ fn kinds(table: &TensorTable) -> BTreeMap<String, Value> {
 fn differences(case: &Case, table: &TensorTable) -> String {
     let mut text = String::new();
     if table.elements() != case.n_params {
-        let difference = table.elements() as i64 - case.n_params as i64;
-        write!(text, " parameters {difference:+};").expect("text");
+        write!(
+            text,
+            " parameters {} not {};",
+            table.elements(),
+            case.n_params
+        )
+        .expect("text");
     }
     if table.requires_imatrix != case.imatrix_required && !case.imatrix {
         write!(text, " imatrix required: {};", table.requires_imatrix).expect("text");

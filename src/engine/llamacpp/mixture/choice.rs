@@ -187,13 +187,11 @@ impl Choice {
         let place = self.values.next();
         let grouped = self.traits.queries_per_key >= 4;
         let chosen = match self.file_type {
-            F::Q2_K if grouped => Type::Q4_K,
+            F::Q2_K | F::Q2_K_S | F::IQ3_XXS | F::IQ3_XS | F::IQ3_S if grouped => Type::Q4_K,
             F::Q2_K => Type::Q3_K,
-            F::Q2_K_S | F::IQ3_XXS | F::IQ3_XS | F::IQ3_S if grouped => Type::Q4_K,
             F::IQ3_XXS if !self.imatrix => Type::IQ3_S,
-            F::IQ3_M => Type::Q4_K,
             F::Q3_K_M if place.0 < 2 => Type::Q5_K,
-            F::Q3_K_M => Type::Q4_K,
+            F::Q3_K_M | F::IQ3_M => Type::Q4_K,
             F::Q3_K_L => Type::Q5_K,
             F::IQ4_NL | F::IQ4_XS if grouped => Type::Q5_K,
             F::Q4_K_M | F::Q5_K_M if more_bits(place) => Type::Q6_K,

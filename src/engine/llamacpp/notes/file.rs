@@ -23,20 +23,20 @@ pub(in super::super) fn file(subject: &Subject<'_>, config: &Config, notes: &mut
     }
     for rule in &config.overrides {
         let (setting, moves) = match rule {
-            Override::AllExperts => ("cpu_moe", table.rows.iter().any(|row| row.parts.experts)),
+            Override::AllExperts => ("cpu_moe", table.rows.iter().any(Row::is_routed)),
             Override::Experts { blocks } => (
                 "n_cpu_moe",
                 table
                     .rows
                     .iter()
-                    .any(|row| row.parts.experts && is_below(row, *blocks)),
+                    .any(|row| row.is_routed() && is_below(row, *blocks)),
             ),
             Override::Dense { blocks } => (
                 "n_cpu_ffn",
                 table
                     .rows
                     .iter()
-                    .any(|row| row.parts.dense && is_below(row, *blocks)),
+                    .any(|row| row.is_dense() && is_below(row, *blocks)),
             ),
             Override::Pattern { .. } => continue,
         };

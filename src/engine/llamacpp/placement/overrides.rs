@@ -8,7 +8,7 @@ use super::{Device, PlacementConfig};
 use crate::engine::Memo;
 use crate::engine::llamacpp::auto::{Fraction, Overflow};
 use crate::engine::llamacpp::config::Override;
-use crate::engine::llamacpp::tensors::{Layer, Parts, Row, TensorTable};
+use crate::engine::llamacpp::tensors::{Layer, Matrix, Network, Part, Row, TensorTable};
 
 /// Why tensors cannot be placed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -117,9 +117,9 @@ impl<'a> Rules<'a> {
             }
             let below = |limit: u64| block.is_some_and(|block| block < limit);
             let matched = match over {
-                Override::AllExperts => row.parts.experts,
-                Override::Experts { blocks } => row.parts.experts && below(*blocks),
-                Override::Dense { blocks } => row.parts.dense && below(*blocks),
+                Override::AllExperts => row.is_routed(),
+                Override::Experts { blocks } => row.is_routed() && below(*blocks),
+                Override::Dense { blocks } => row.is_dense() && below(*blocks),
                 Override::Pattern { .. } => false,
             };
             if matched {
@@ -128,18 +128,20 @@ impl<'a> Rules<'a> {
         }
         self.overflows
             .iter()
-            .find(|rule| block == Some(rule.block) && leaves(rule.keeps, row.parts))
+            .find(|rule| {
+                block == Some(rule.block) && row.part.is_some_and(|part| leaves(rule.keeps, part))
+            })
             .map(|rule| rule.target.map_or(Device::Host, Device::Gpu))
     }
 }
 
 /// Whether a tensor goes where a layer keeps only so much (`Fraction::pattern`).
-fn leaves(keeps: Fraction, parts: Parts) -> bool {
+fn leaves(keeps: Fraction, part: Part) -> bool {
     match keeps {
-        Fraction::Attention => parts.up || parts.gate || parts.down,
-        Fraction::Up => parts.gate || parts.down,
-        Fraction::Gate => parts.down,
-        Fraction::Dense => parts.experts,
+        Fraction::Attention => true,
+        Fraction::Up => part.matrix != Matrix::Up,
+        Fraction::Gate => part.matrix == Matrix::Down,
+        Fraction::Dense => part.network == Network::Experts,
     }
 }
 

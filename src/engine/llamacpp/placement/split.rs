@@ -43,8 +43,7 @@ pub(super) fn assign(config: &PlacementConfig<'_>, blocks: u32) -> Result<Assign
 fn devices(config: &PlacementConfig<'_>) -> Result<Vec<usize>, Error> {
     let count = config.free.len();
     match config.split_mode {
-        _ if count == 0 => Ok(Vec::new()),
-        SplitMode::Layer => Ok((0..count).collect()),
+        SplitMode::None if count == 0 => Ok(Vec::new()),
         SplitMode::None if config.main_gpu < count => Ok(vec![config.main_gpu]),
         SplitMode::None => Err(Error::MainGpu {
             index: config.main_gpu,
@@ -53,7 +52,7 @@ fn devices(config: &PlacementConfig<'_>) -> Result<Vec<usize>, Error> {
         // One device has nothing to split.
         SplitMode::Row if count > 1 => Err(Error::RowSplit),
         SplitMode::Tensor if count > 1 => Err(Error::TensorSplit),
-        SplitMode::Row | SplitMode::Tensor => Ok((0..count).collect()),
+        SplitMode::Layer | SplitMode::Row | SplitMode::Tensor => Ok((0..count).collect()),
     }
 }
 

@@ -12,7 +12,7 @@ mod table;
 
 pub use crate::engine::llamacpp::mixture::NoFallback;
 pub use architecture::{Architecture, Unsupported};
-pub use table::{Error, Parts, Row, TensorTable};
+pub use table::{Error, Matrix, Network, Part, Row, TensorTable};
 
 use crate::model::Model;
 

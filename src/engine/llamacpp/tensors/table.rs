@@ -50,23 +50,40 @@ pub struct Row {
     /// The GPU backend has the operation that uses it.
     pub gpu_can: bool,
     /// What tensor overrides see in its name.
-    pub parts: Parts,
+    pub part: Option<Part>,
 }
 
-/// Which of the engine's own patterns match a name (`LLM_FFN_EXPS_REGEX`, `LLM_FFN_DENSE_REGEX` in `common/common.h`,
-/// `get_overflow_pattern` in `common/fit.cpp`, 0.6.0-dev), found once instead of by regular expression each time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
-    /// `\.ffn_(up|down|gate|gate_up)_(ch|)exps`
-    pub experts: bool,
-    /// `\.ffn_(up|down|gate)\.`
-    pub dense: bool,
+/// What tensor overrides see in a name: a part of a feed-forward network. The engine's own patterns
+/// (`LLM_FFN_EXPS_REGEX`, `LLM_FFN_DENSE_REGEX` in `common/common.h`, `get_overflow_pattern` in `common/fit.cpp`,
+/// 0.6.0-dev) tell no more, so they are matched once instead of by regular expression each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which matrix, or what is named like it (a router counts as gate).
+    pub matrix: Matrix,
+    /// Of which network.
+    pub network: Network,
+}
+
+/// Which matrix of a feed-forward network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matrix {
     /// `\.ffn_up`
-    pub up: bool,
-    /// `\.ffn_gate`
-    pub gate: bool,
+    Up,
+    /// `\.ffn_gate`, gate and up in one included.
+    Gate,
     /// `\.ffn_down`
-    pub down: bool,
+    Down,
+}
+
+/// Which feed-forward network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// `_(ch|)exps`
+    Experts,
+    /// The one for all tokens: nothing but `.weight` or `.bias` follows the matrix's name.
+    Dense,
+    /// Shared experts, routers.
+    Other,
 }
 
 /// Why there is no such file.
@@ -213,7 +230,7 @@ impl Row {
             gpu_bytes: (bytes + Bytes::new(padding)).align_up(GPU_ALIGNMENT),
             host_bytes: bytes.align_up(HOST_ALIGNMENT),
             gpu_can: gpu_can(&tensor, kind, states),
-            parts: Parts::of(&tensor.name),
+            part: Part::of(&tensor.name),
             tensor,
             kind,
         }
@@ -236,25 +253,39 @@ fn gpu_can(tensor: &Tensor, kind: Type, states: StateShape) -> bool {
     true
 }
 
-impl Parts {
-    fn of(name: &str) -> Self {
-        let Some((_, tail)) = name.split_once(".ffn_") else {
-            return Self::default();
+impl Row {
+    /// A matrix or bias of routed experts: what `cpu_moe` and `n_cpu_moe` move.
+    pub fn is_routed(&self) -> bool {
+        self.part
+            .is_some_and(|part| part.network == Network::Experts)
+    }
+
+    /// A matrix or bias of the one network for all tokens: what `n_cpu_ffn` moves.
+    pub fn is_dense(&self) -> bool {
+        self.part.is_some_and(|part| part.network == Network::Dense)
+    }
+}
+
+impl Part {
+    fn of(name: &str) -> Option<Self> {
+        let (_, tail) = name.split_once(".ffn_")?;
+        // The longer name first: the rest decides about the network.
+        let (matrix, rest) = [
+            ("gate_up", Matrix::Gate),
+            ("gate", Matrix::Gate),
+            ("up", Matrix::Up),
+            ("down", Matrix::Down),
+        ]
+        .into_iter()
+        .find_map(|(start, matrix)| Some((matrix, tail.strip_prefix(start)?)))?;
+        let network = if rest.starts_with("_exps") || rest.starts_with("_chexps") {
+            Network::Experts
+        } else if rest.starts_with('.') {
+            Network::Dense
+        } else {
+            Network::Other
         };
-        let experts = ["up", "down", "gate", "gate_up"].iter().any(|part| {
-            tail.strip_prefix(part)
-                .is_some_and(|rest| rest.starts_with("_exps") || rest.starts_with("_chexps"))
-        });
-        let dense = ["up.", "down.", "gate."]
-            .iter()
-            .any(|part| tail.starts_with(part));
-        Self {
-            experts,
-            dense,
-            up: tail.starts_with("up"),
-            gate: tail.starts_with("gate"),
-            down: tail.starts_with("down"),
-        }
+        Some(Self { matrix, network })
     }
 }
 
@@ -264,13 +295,27 @@ mod tests {
 
     #[test]
     fn parts_follow_the_engines_patterns() {
-        let parts = |name| Parts::of(name);
-        assert!(parts("blk.3.ffn_gate_up_exps.weight").experts);
-        assert!(parts("blk.3.ffn_down_exps.bias").experts);
-        assert!(!parts("blk.3.ffn_down_shexp.weight").experts);
-        assert!(!parts("blk.3.ffn_gate_inp.weight").dense);
-        assert!(parts("blk.3.ffn_gate_inp.weight").gate);
-        assert!(parts("blk.3.ffn_up.weight").dense);
-        assert_eq!(parts("blk.3.attn_q.weight"), Parts::default());
+        for (name, expected) in [
+            (
+                "ffn_gate_up_exps.weight",
+                Some((Matrix::Gate, Network::Experts)),
+            ),
+            ("ffn_down_exps.bias", Some((Matrix::Down, Network::Experts))),
+            (
+                "ffn_down_shexp.weight",
+                Some((Matrix::Down, Network::Other)),
+            ),
+            ("ffn_gate_inp.weight", Some((Matrix::Gate, Network::Other))),
+            ("ffn_up.weight", Some((Matrix::Up, Network::Dense))),
+            ("ffn_norm.weight", None),
+            ("attn_q.weight", None),
+        ] {
+            let found = Part::of(&format!("blk.3.{name}"));
+            assert_eq!(
+                found.map(|part| (part.matrix, part.network)),
+                expected,
+                "{name}"
+            );
+        }
     }
 }
