@@ -221,13 +221,23 @@ fn drafts<'a>(config: &GraphConfig<'a>, gpus: usize) -> (Vec<Draft<'a>>, Vec<(&'
                     draft.weights.push((rest, weight));
                 }
             }
-            None => outside.push((name, weight)),
+            None => outside.push((head_name(&outside, name), weight)),
         }
     }
     for draft in &mut drafts {
         draft.weights.sort_unstable_by_key(|(name, _)| *name);
     }
     (drafts, outside)
+}
+
+/// A second copy of the embedding is the head of a model that ties both.
+fn head_name<'a>(outside: &[(&'a str, Weight)], name: &'a str) -> &'a str {
+    let known = outside.iter().any(|(other, _)| *other == name);
+    if known && name == "token_embd.weight" {
+        "output.weight"
+    } else {
+        name
+    }
 }
 
 /// "blk.12.attn_q.weight" as 12 and "attn_q.weight".
