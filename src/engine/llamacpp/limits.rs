@@ -17,7 +17,7 @@ pub(super) fn bytes_per_token(subject: &Subject<'_>, config: &Config, measured: 
     let step = CELL_PADDING.saturating_mul(measured.shape.streams);
     let longer = config.with_context(measured.shape.context.saturating_add(step));
     let total = |groups: &[kv_cache::Group]| groups.iter().map(|group| group.bytes).sum::<Bytes>();
-    let grown = subject.caches(&longer, &measured.placement);
+    let grown = subject.caches(&longer, &measured.placed);
     let growth = total(&grown).saturating_sub(total(&measured.caches));
     growth.get() as f64 / step as f64
 }

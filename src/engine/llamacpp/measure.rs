@@ -1,5 +1,6 @@
 //! Everything one configuration makes the engine allocate.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use super::auto::{Overflow, Used};
@@ -31,15 +32,23 @@ pub(super) struct Subject<'a> {
 /// What a configuration takes.
 pub(super) struct Measured {
     pub(super) shape: Shape,
-    pub(super) placement: Arc<Placement>,
+    pub(super) placed: Arc<Placed>,
     pub(super) caches: Vec<kv_cache::Group>,
     pub(super) states: Vec<recurrent::Group>,
     pub(super) output: Bytes,
     pub(super) compute: Arc<Buffers>,
 }
 
+/// Tensors in their places.
+pub(super) struct Placed {
+    pub(super) placement: Placement,
+    /// Devices of the blocks, as caches follow them.
+    homes: Vec<Option<usize>>,
+    /// Equal for equal places of equal files.
+    fingerprint: u64,
+}
+
 type Table = Result<Arc<TensorTable>, tensors::Error>;
-type Placed = Result<Arc<Placement>, placement::Error>;
 
 impl<'a> Subject<'a> {
     /// The model's file and caches, kept between calls.
@@ -114,9 +123,13 @@ impl<'a> Subject<'a> {
     }
 
     /// The caches of a configuration.
-    pub(super) fn caches(&self, config: &Config, placement: &Placement) -> Vec<kv_cache::Group> {
-        let homes: Vec<Option<usize>> = placement.blocks.iter().map(|home| home.gpu()).collect();
-        kv_cache::groups(&self.caches, config, config.shape(self.trained), &homes)
+    pub(super) fn caches(&self, config: &Config, placed: &Placed) -> Vec<kv_cache::Group> {
+        kv_cache::groups(
+            &self.caches,
+            config,
+            config.shape(self.trained),
+            &placed.homes,
+        )
     }
 
     /// What this configuration takes; `overflows` are tensor overrides of the engine's own fit.
@@ -129,19 +142,19 @@ impl<'a> Subject<'a> {
         overflows: &[Overflow],
     ) -> Result<Measured, placement::Error> {
         let shape = config.shape(self.trained);
-        let placement = self.place(config, overflows)?;
-        let homes: Vec<Option<usize>> = placement.blocks.iter().map(|home| home.gpu()).collect();
-        let caches = kv_cache::groups(&self.caches, config, shape, &homes);
+        let placed = self.place(config, overflows)?;
+        let homes = &placed.homes;
+        let caches = kv_cache::groups(&self.caches, config, shape, homes);
         let rolls_back = recurrent::rolls_back(self.table.architecture);
-        let states = recurrent::groups(&self.states, rolls_back, config, shape, &homes);
-        let compute = self.compute(config, shape, &placement, &homes, !overflows.is_empty());
+        let states = recurrent::groups(&self.states, rolls_back, config, shape, homes);
+        let compute = self.compute(config, shape, &placed, !overflows.is_empty());
         Ok(Measured {
             shape,
             caches,
             states,
             output: output::bytes(self.inputs.model, config, shape),
             compute,
-            placement,
+            placed,
         })
     }
 
@@ -149,7 +162,7 @@ impl<'a> Subject<'a> {
         &self,
         config: &Config,
         overflows: &[Overflow],
-    ) -> Result<Arc<Placement>, placement::Error> {
+    ) -> Result<Arc<Placed>, placement::Error> {
         let request = PlacementConfig {
             free: &self.free,
             gpu_layers: config.gpu_layers.count(),
@@ -165,17 +178,26 @@ impl<'a> Subject<'a> {
             .iter()
             .map(|share| share.to_bits())
             .collect();
-        let key = (
+        let mut hasher = DefaultHasher::new();
+        (
             self.table.fingerprint,
             &self.free,
             request.gpu_layers,
             split,
             &config.overrides,
             overflows,
-        );
-        let placed: Arc<Placed> = self.inputs.memo.get(&key, || {
-            Placement::new(&request, &self.table, self.inputs.memo).map(Arc::new)
-        });
+        )
+            .hash(&mut hasher);
+        let fingerprint = hasher.finish();
+        let placed: Arc<Result<Arc<Placed>, placement::Error>> =
+            self.inputs.memo.get(&fingerprint, || {
+                let placement = Placement::new(&request, &self.table, self.inputs.memo)?;
+                Ok(Arc::new(Placed {
+                    homes: placement.blocks.iter().map(|home| home.gpu()).collect(),
+                    placement,
+                    fingerprint,
+                }))
+            });
         placed.as_ref().clone()
     }
 
@@ -183,13 +205,15 @@ impl<'a> Subject<'a> {
         &self,
         config: &Config,
         shape: Shape,
-        placement: &Placement,
-        homes: &[Option<usize>],
+        placed: &Placed,
         fitted: bool,
     ) -> Arc<Buffers> {
         let graph = GraphPlacement {
             gpus: self.devices.len(),
-            blocks: homes.get(..self.inputs.model.layers.len()).unwrap_or(homes),
+            blocks: placed
+                .homes
+                .get(..self.inputs.model.layers.len())
+                .unwrap_or(&placed.homes),
             all_offloaded: config.gpu_layers.count() > u64::from(self.table.all_blocks),
             may_pipeline: config.split_mode == SplitMode::Layer
                 && config.overrides.is_empty()
@@ -200,30 +224,49 @@ impl<'a> Subject<'a> {
         };
         let key = (
             self.inputs.model.fingerprint,
-            self.table.fingerprint,
-            &placement.rows,
-            placement.output,
-            graph,
+            placed.fingerprint,
+            (graph.gpus, graph.compute_capability),
+            [
+                graph.all_offloaded,
+                graph.may_pipeline,
+                graph.kv_offload,
+                graph.op_offload,
+            ],
         );
         let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || {
-            let weights: Vec<PlacedWeight<'_>> = placement
-                .tensors(&self.table)
-                .map(|(row, device)| PlacedWeight {
-                    name: &row.tensor.name,
-                    shape: row.tensor.shape,
-                    format: row.kind,
-                    gpu: device.gpu(),
-                })
-                .collect();
             GraphPlan::new(&GraphConfig {
                 model: self.inputs.model,
                 architecture: self.table.architecture.name(),
-                weights: &weights,
+                weights: &self.weights(&placed.placement),
                 placement: graph,
             })
         });
         let load = self.load(config, shape);
         self.inputs.memo.get(&(key, load), || plan.reserve(&load))
+    }
+
+    /// Loaded tensors as graphs use them.
+    fn weights(&self, placement: &Placement) -> Vec<PlacedWeight<'_>> {
+        let weight = |row: &'_ tensors::Row, name, device: placement::Device| PlacedWeight {
+            name,
+            shape: row.tensor.shape,
+            format: row.kind,
+            gpu: device.gpu(),
+        };
+        let rows = &self.table.rows;
+        let originals = rows.iter().zip(&placement.rows);
+        let originals = originals
+            .filter_map(|(row, device)| Some(weight(row, row.tensor.name.as_str(), (*device)?)));
+        // A tied head that is held a second time is a tensor of its own.
+        let copies = placement.copies.iter().filter_map(|(index, device)| {
+            let row = rows.get(*index)?;
+            let name = match row.tensor.name.as_str() {
+                "token_embd.weight" => "output.weight",
+                name => name,
+            };
+            Some(weight(row, name, *device))
+        });
+        originals.chain(copies).collect()
     }
 
     fn load(&self, config: &Config, shape: Shape) -> GraphLoad {
@@ -299,7 +342,7 @@ impl Measured {
     /// Weights on a device.
     pub(super) fn weights(&self, home: Option<usize>) -> Bytes {
         let device = home.map_or(placement::Device::Host, placement::Device::Gpu);
-        self.placement.of(device).bytes
+        self.placed.placement.of(device).bytes
     }
 
     /// Caches and states on a device.

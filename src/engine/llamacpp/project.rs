@@ -148,7 +148,7 @@ fn derived(
         params_total: total,
         params_active: parameters.active(),
         file_bytes,
-        weights_bytes: measured.placement.total(),
+        weights_bytes: measured.placed.placement.total(),
         bits_per_weight: if total == 0 {
             0.0
         } else {
@@ -215,7 +215,11 @@ fn buffers(
 ) -> Vec<Term> {
     let device = home.map_or(placement::Device::Host, placement::Device::Gpu);
     let mut all = Vec::with_capacity(8);
-    all.extend(weights_terms(&measured.placement, &subject.table, device));
+    all.extend(weights_terms(
+        &measured.placed.placement,
+        &subject.table,
+        device,
+    ));
     let here = measured.caches.iter().filter(|group| group.home == home);
     all.extend(here.map(|group| terms::cache(group, config)));
     let here = measured.states.iter().filter(|group| group.home == home);

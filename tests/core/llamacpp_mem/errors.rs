@@ -7,19 +7,19 @@ use super::Buffers;
 use super::row::{Kind, Row};
 
 /// One comparison.
-pub struct Sample {
-    pub kind: Kind,
-    pub arch: String,
-    pub what: &'static str,
-    pub name: String,
-    pub projected: f64,
-    pub reported: f64,
+pub(crate) struct Sample {
+    pub(crate) kind: Kind,
+    pub(crate) arch: String,
+    pub(crate) what: &'static str,
+    pub(crate) name: String,
+    pub(crate) projected: f64,
+    pub(crate) reported: f64,
     /// Smaller values count as this one.
-    pub floor: f64,
+    pub(crate) floor: f64,
 }
 
 impl Sample {
-    pub fn error(&self) -> f64 {
+    pub(crate) fn error(&self) -> f64 {
         let difference = (self.projected - self.reported).abs();
         // The oracle's figures have four decimals.
         if difference < 0.001 {
@@ -33,17 +33,17 @@ impl Sample {
 const FLOOR_MIB: f64 = 256.0;
 
 #[derive(Default)]
-pub struct Errors {
+pub(crate) struct Errors {
     samples: Vec<Sample>,
 }
 
 impl Errors {
-    pub fn push(&mut self, sample: Sample) {
+    pub(crate) fn push(&mut self, sample: Sample) {
         self.samples.push(sample);
     }
 
     /// Compares every buffer of a device.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         row: &Row,
         name: &str,
@@ -97,12 +97,12 @@ impl Errors {
         errors
     }
 
-    pub fn worst(&self, kind: Kind, what: &str) -> f64 {
+    pub(crate) fn worst(&self, kind: Kind, what: &str) -> f64 {
         let errors = self.sorted(|sample| sample.kind == kind && sample.what == what);
         errors.last().copied().unwrap_or(0.0)
     }
 
-    pub fn median(&self, kind: Kind, what: &str) -> f64 {
+    pub(crate) fn median(&self, kind: Kind, what: &str) -> f64 {
         quantile(
             &self.sorted(|sample| sample.kind == kind && sample.what == what),
             0.5,
@@ -110,7 +110,7 @@ impl Errors {
     }
 
     /// Median, 95th percentile and worst error in percent, by architecture and buffer, and the worst totals.
-    pub fn table(&self) -> String {
+    pub(crate) fn table(&self) -> String {
         let mut table = String::new();
         let whats: BTreeSet<&str> = self.samples.iter().map(|sample| sample.what).collect();
         let mut archs: BTreeMap<&str, usize> = BTreeMap::new();

@@ -12,15 +12,15 @@ use serde_json::{Map, Value as Json};
 
 use super::Buffers;
 
-pub struct Row {
+pub(crate) struct Row {
     json: Json,
-    pub arch: String,
-    pub error: Option<String>,
+    pub(crate) arch: String,
+    pub(crate) error: Option<String>,
 }
 
 /// Families by what their caches and layers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub(crate) enum Kind {
     Dense,
     Latent,
     Experts,
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Row {
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let json: Json = serde_json::from_str(text).expect("a row is JSON");
         Self {
             arch: json["arch"].as_str().unwrap_or_default().to_owned(),
@@ -37,7 +37,7 @@ impl Row {
         }
     }
 
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         format!(
             "{} {} {}{}",
             self.json["model"].as_str().unwrap_or_default(),
@@ -51,9 +51,9 @@ impl Row {
         self.json["older"].as_bool() == Some(true)
     }
 
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self.arch.as_str() {
-            "llama" if self.set("n_expert").is_some() => Kind::Experts,
+            "llama" if self.label().starts_with("mixtral") => Kind::Experts,
             "llama" | "qwen2" | "qwen3" | "phi3" | "gemma2" | "gemma3" | "command-r" => Kind::Dense,
             "deepseek2" => Kind::Latent,
             "qwen3moe" | "gpt-oss" | "glm4moe" => Kind::Experts,
@@ -73,17 +73,17 @@ impl Row {
         self.set(name).and_then(Json::as_str)
     }
 
-    pub fn gpus(&self) -> usize {
+    pub(crate) fn gpus(&self) -> usize {
         self.number("n_gpus")
             .map_or(1, |number| usize::try_from(number).unwrap_or(0))
     }
 
-    pub fn model(&self) -> Option<Model> {
+    pub(crate) fn model(&self) -> Option<Model> {
         preset(self.json["preset"].as_str()?)
     }
 
     /// Cards of equal memory, with room for anything.
-    pub fn machine(&self) -> Machine {
+    pub(crate) fn machine(&self) -> Machine {
         let capability = self.json["cc"].as_str().unwrap_or("8.9");
         let (major, minor) = capability.split_once('.').expect("major.minor");
         let capability = (
@@ -94,7 +94,7 @@ impl Row {
     }
 
     /// As `data` says settings map to rows.
-    pub fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         let mut settings = Settings::new();
         let mut put = |name: &str, value: Value| {
             settings.insert(name.to_owned(), value);
@@ -165,7 +165,7 @@ impl Row {
         settings
     }
 
-    pub fn buffer(&self, name: &str) -> Buffers {
+    pub(crate) fn buffer(&self, name: &str) -> Buffers {
         let part = |index: usize| self.json["buf"][name][index].as_f64().unwrap_or(0.0);
         Buffers {
             model: part(0),
@@ -175,7 +175,7 @@ impl Row {
         }
     }
 
-    pub fn output_mib(&self) -> f64 {
+    pub(crate) fn output_mib(&self) -> f64 {
         let buffers = self.json["out"].as_object();
         buffers
             .into_iter()
@@ -185,7 +185,7 @@ impl Row {
     }
 
     /// Caches and states over all devices.
-    pub fn context_mib(&self) -> f64 {
+    pub(crate) fn context_mib(&self) -> f64 {
         let buffers = self.json["buf"].as_object();
         buffers
             .into_iter()
@@ -196,7 +196,7 @@ impl Row {
 }
 
 /// A machine with cards of this much usable memory each.
-pub fn machine(cards: &[Bytes], compute_capability: (u32, u32)) -> Machine {
+pub(crate) fn machine(cards: &[Bytes], compute_capability: (u32, u32)) -> Machine {
     Machine {
         name: "modelled device".to_owned(),
         os: Os::Linux,
@@ -236,7 +236,7 @@ pub fn machine(cards: &[Bytes], compute_capability: (u32, u32)) -> Machine {
 }
 
 /// The model of a preset, read once.
-pub fn preset(id: &str) -> Option<Model> {
+pub(crate) fn preset(id: &str) -> Option<Model> {
     static READ: Mutex<BTreeMap<String, Option<Model>>> = Mutex::new(BTreeMap::new());
     let mut read = READ.lock().expect("no test panics with it");
     read.entry(id.to_owned())
