@@ -1,0 +1,197 @@
+//! A machine from the words of a plan.
+
+use super::Error;
+use crate::catalog::gpus::{GpuCatalog, parse_capability};
+use crate::catalog::names;
+use crate::hardware::{DEVICES_LIMIT, Gpu, GpuMemory, Host, Machine, Os, Vendor};
+use crate::plan::{GpuRef, MachineRef};
+use crate::units::Bytes;
+
+/// The machine that a table describes; what it leaves open is the detected machine's.
+pub(super) fn described(
+    reference: &MachineRef,
+    detected: Option<&Machine>,
+    catalog: &GpuCatalog,
+) -> Result<Machine, Error> {
+    let os = reference
+        .os
+        .or(detected.map(|machine| machine.os))
+        .unwrap_or(Os::Linux);
+    let mut host = match (reference.ram_mib, detected) {
+        // Another amount of RAM is another computer: nothing of this one is in use there.
+        (Some(mib), _) => simulated_host(Bytes::from_mib(mib)),
+        (None, Some(machine)) => machine.host.clone(),
+        (None, None) => return Err(Error::NoRam),
+    };
+    if let Some(mib) = reference.ram_in_use_mib {
+        host.in_use = Bytes::from_mib(mib).min(host.ram);
+    }
+    let nodes = reference.nodes.unwrap_or(1);
+    if nodes == 0 {
+        return Err(Error::NoNodes);
+    }
+    let cards = match &reference.gpus {
+        Some(references) => cards(references, nodes, os, &host, catalog)?,
+        None => detected
+            .map(|machine| machine.gpus.clone())
+            .unwrap_or_default(),
+    };
+    within_limit(cards.len() as u64, nodes)?;
+    Ok(Machine {
+        name: title(&cards, &host),
+        os,
+        host,
+        gpus: cards,
+        nodes,
+    })
+}
+
+fn within_limit(cards: u64, nodes: u32) -> Result<(), Error> {
+    // A node without cards still is a device.
+    let asked = cards.max(1).saturating_mul(u64::from(nodes));
+    if asked > DEVICES_LIMIT as u64 {
+        return Err(Error::TooMany { asked });
+    }
+    Ok(())
+}
+
+fn cards(
+    references: &[GpuRef],
+    nodes: u32,
+    os: Os,
+    host: &Host,
+    catalog: &GpuCatalog,
+) -> Result<Vec<Gpu>, Error> {
+    let asked = references.iter().fold(0_u64, |sum, reference| {
+        sum.saturating_add(u64::from(reference.count.unwrap_or(1)))
+    });
+    within_limit(asked, nodes)?;
+    let mut cards = Vec::new();
+    for reference in references {
+        let card = card(reference, os, host, catalog)?;
+        for _ in 0..reference.count.unwrap_or(1) {
+            cards.push(card.clone());
+        }
+    }
+    Ok(cards)
+}
+
+fn card(reference: &GpuRef, os: Os, host: &Host, catalog: &GpuCatalog) -> Result<Gpu, Error> {
+    let figure = |problem: &str| Error::Figure {
+        problem: problem.to_owned(),
+        gpu: reference.name.clone(),
+    };
+    let vram = reference.vram_mib.map(Bytes::from_mib);
+    let usable = reference.usable_mib.map(Bytes::from_mib);
+    let mut card = match catalog.find_sized(&reference.name, vram) {
+        Ok(preset) => {
+            let mut card = preset.gpu(os, host.ram);
+            if let Some(total) = vram {
+                card.memory.total = total;
+                card.memory.usable = if preset.unified {
+                    total
+                } else {
+                    preset.usable(total, os)
+                };
+            }
+            card
+        }
+        Err(_) if vram.is_some() || usable.is_some() => custom(reference, vram, usable),
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(usable) = usable {
+        if vram.is_some_and(|vram| usable > vram) {
+            return Err(figure("`usable_mib` is more than `vram_mib`"));
+        }
+        card.memory.usable = usable;
+        card.memory.total = card.memory.total.max(usable);
+    }
+    if let Some(bandwidth) = reference.bandwidth_gb_s {
+        if !bandwidth.is_finite() || bandwidth <= 0.0 {
+            return Err(figure("`bandwidth_gb_s` must be a positive number"));
+        }
+        card.bandwidth_gb_s = Some(bandwidth);
+    }
+    if let Some(text) = &reference.compute_capability {
+        let capability = parse_capability(text)
+            .ok_or_else(|| figure("`compute_capability` must look like \"8.9\""))?;
+        card.compute_capability = Some(capability);
+    }
+    card.memory.in_use = match reference.in_use_mib {
+        Some(mib) => Bytes::from_mib(mib),
+        // What others use of a shared pool counts where it leaves less than the GPU may take.
+        None if card.unified => card
+            .memory
+            .usable
+            .saturating_sub(host.ram.saturating_sub(host.in_use)),
+        None => Bytes::ZERO,
+    };
+    Ok(card)
+}
+
+/// A card that no catalogue knows: all that is known is what is written.
+fn custom(reference: &GpuRef, vram: Option<Bytes>, usable: Option<Bytes>) -> Gpu {
+    let total = vram.or(usable).unwrap_or_default();
+    let vendor = if reference.compute_capability.is_some() {
+        Some(Vendor::Nvidia)
+    } else {
+        names::vendor(&reference.name)
+    };
+    Gpu {
+        name: reference.name.clone(),
+        vendor: vendor.unwrap_or(Vendor::Other),
+        uuid: None,
+        pci_address: None,
+        memory: GpuMemory {
+            total,
+            usable: usable.unwrap_or(total),
+            in_use: Bytes::ZERO,
+        },
+        unified: false,
+        compute_capability: None,
+        gfx_target: None,
+        bandwidth_gb_s: None,
+        pcie: None,
+        drives_display: false,
+        driver: None,
+    }
+}
+
+fn simulated_host(ram: Bytes) -> Host {
+    Host {
+        ram,
+        in_use: Bytes::ZERO,
+        swap: Bytes::ZERO,
+        physical_cores: None,
+        cpu_name: None,
+        cpu_features: Vec::new(),
+        bandwidth_gb_s: None,
+        disk_free: None,
+    }
+}
+
+/// "2x NVIDIA GeForce RTX 3090 + 64 GiB".
+fn title(cards: &[Gpu], host: &Host) -> String {
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    for card in cards {
+        match counted.iter_mut().find(|(name, _)| *name == card.name) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((&card.name, 1)),
+        }
+    }
+    let mut parts: Vec<String> = counted
+        .into_iter()
+        .map(|(name, count)| {
+            if count == 1 {
+                name.to_owned()
+            } else {
+                format!("{count}x {name}")
+            }
+        })
+        .collect();
+    if parts.is_empty() {
+        parts.push("CPU only".to_owned());
+    }
+    parts.push(format!("{:.0} GiB RAM", host.ram.as_gib()));
+    parts.join(" + ")
+}
