@@ -10,6 +10,7 @@ use super::names;
 use crate::hardware::{DEVICES_LIMIT, Machine, Os};
 use crate::plan::{GpuRef, MachineRef};
 use describe::described;
+pub use describe::reference;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/presets/machines");
 

@@ -19,6 +19,27 @@ pub struct Detection {
 }
 
 impl Detection {
+    /// The machine with the cards of these ids (or UUIDs) in this order, and the ids that no card has.
+    pub fn machine_of<'a>(&self, ids: &'a [String]) -> (Machine, Vec<&'a str>) {
+        let mut gpus = Vec::new();
+        let mut unknown = Vec::new();
+        for id in ids {
+            match self
+                .cards
+                .iter()
+                .find(|card| card.id == *id || card.gpu.uuid.as_ref() == Some(id))
+            {
+                Some(card) => gpus.push(card.gpu.clone()),
+                None => unknown.push(id.as_str()),
+            }
+        }
+        let machine = Machine {
+            gpus,
+            ..self.machine.clone()
+        };
+        (machine, unknown)
+    }
+
     /// The machine with exactly the cards that `chosen` accepts, in plan order.
     pub fn machine_with(&self, chosen: impl Fn(&DetectedCard) -> bool) -> Machine {
         Machine {

@@ -61,6 +61,10 @@ pub struct CardFacts {
     pub ecc: Option<bool>,
     /// Multi-instance mode of the card is on.
     pub mig: Option<bool>,
+    /// Windows manages the card's memory (WDDM); compute-only driver models leave it to the driver.
+    pub wddm: Option<bool>,
+    /// Memory node of the system that the card's memory appears as (Grace Hopper and the like).
+    pub numa_node: Option<u32>,
     /// A display is attached.
     pub drives_display: Option<bool>,
     /// Driver version as the driver prints it.
@@ -139,6 +143,15 @@ impl Reason {
     }
 }
 
+/// Memory of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeMemory {
+    /// All of it.
+    pub total: Bytes,
+    /// Not in use at all.
+    pub free: Bytes,
+}
+
 /// What is known of processor, main memory and system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -171,6 +184,6 @@ pub struct HostFacts {
     pub disk_free: Option<Bytes>,
     /// Product name of a board computer ("NVIDIA Jetson AGX Orin").
     pub board: Option<String>,
-    /// Memory nodes; more than one where sockets have memory of their own.
-    pub numa_nodes: Option<u32>,
+    /// Memory of each node by its number; several where sockets, or coherent GPUs, have memory of their own.
+    pub numa_memory: BTreeMap<u32, NodeMemory>,
 }

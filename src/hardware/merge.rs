@@ -30,6 +30,7 @@ pub fn detection(
         }
     }
     let merged = cards(records, &mut findings);
+    rules::leave_out_gpu_nodes(&mut host, &merged);
     let mut cards: Vec<DetectedCard> = merged
         .into_iter()
         .enumerate()
@@ -194,6 +195,8 @@ fn join(a: CardFacts, b: CardFacts) -> CardFacts {
         pcie_now: a.pcie_now.or(b.pcie_now),
         ecc: a.ecc.or(b.ecc),
         mig: a.mig.or(b.mig),
+        wddm: a.wddm.or(b.wddm),
+        numa_node: a.numa_node.or(b.numa_node),
         drives_display: a.drives_display.or(b.drives_display),
         driver: a.driver.or(b.driver),
         cuda_version: a.cuda_version.or(b.cuda_version),

@@ -1,5 +1,7 @@
 //! From facts to what a plan sees: which number counts, and what is one pool with main memory.
 
+use std::collections::BTreeSet;
+
 use super::detection::{Aside, DetectedCard, Finding, Weight};
 use super::facts::{CardFacts, CardKind, HostFacts, Reason};
 use super::{Gpu, GpuMemory, Host, Os, Vendor};
@@ -31,6 +33,17 @@ pub(super) fn host(facts: &HostFacts) -> Host {
         cpu_features: facts.cpu_features.clone(),
         bandwidth_gb_s: None,
         disk_free: facts.disk_free,
+    }
+}
+
+/// The memory of a coherent GPU (Grace Hopper) is a node of the system and counted in its total: it is not main memory.
+pub(super) fn leave_out_gpu_nodes(host: &mut HostFacts, cards: &[CardFacts]) {
+    let nodes: BTreeSet<u32> = cards.iter().filter_map(|card| card.numa_node).collect();
+    for node in nodes.iter().filter_map(|node| host.numa_memory.get(node)) {
+        host.ram_total = host.ram_total.map(|total| total.saturating_sub(node.total));
+        host.ram_available = host
+            .ram_available
+            .map(|available| available.saturating_sub(node.free));
     }
 }
 
@@ -136,7 +149,7 @@ fn is_unified(facts: &CardFacts, id: &str, findings: &mut Vec<Finding>) -> bool 
 /// Memory of a card that has its own.
 fn separate(facts: &CardFacts, host: &HostFacts) -> GpuMemory {
     let total = facts.total.unwrap_or_default();
-    let windows_rules = host.wsl || host.os == Some(Os::Windows);
+    let windows_rules = host.wsl || (host.os == Some(Os::Windows) && facts.wddm != Some(false));
     let usable = match facts.vendor {
         // Under WDDM CUDA sees the total less 1 MiB; on Linux the total less what the driver reserves.
         Some(Vendor::Nvidia) if windows_rules => total.saturating_sub(Bytes::from_mib(1)),

@@ -131,8 +131,8 @@ fn doubt_numbers(nvidia: &[usize], cards: &[DetectedCard], findings: &mut Vec<Fi
 
 /// The environment variables that make each backend see exactly these cards, in this order.
 ///
-/// CUDA takes UUIDs, which survive a change of order. ROCm takes the numbers of its own list, which are the places
-/// among AMD cards. Vulkan ignores both (ollama issue 16508) and has llama.cpp's own variable.
+/// CUDA and ROCm take UUIDs, which survive a change of order; AMD parts without one go by their place among AMD cards,
+/// which is ROCm's own count. Vulkan ignores both (ollama issue 16508) and has llama.cpp's own variable.
 pub fn variables(all: &[DetectedCard], chosen: &[&DetectedCard]) -> BTreeMap<&'static str, String> {
     let mut variables = BTreeMap::new();
     let cuda: Vec<&str> = chosen
@@ -150,8 +150,10 @@ pub fn variables(all: &[DetectedCard], chosen: &[&DetectedCard]) -> BTreeMap<&'s
     amd.sort_by(|a, b| a.gpu.pci_address.cmp(&b.gpu.pci_address));
     let rocm: Vec<String> = chosen
         .iter()
-        .filter_map(|card| amd.iter().position(|other| other.id == card.id))
-        .map(|place| place.to_string())
+        .filter_map(|card| {
+            let place = amd.iter().position(|other| other.id == card.id)?;
+            Some(card.gpu.uuid.clone().unwrap_or_else(|| place.to_string()))
+        })
         .collect();
     if !rocm.is_empty() {
         variables.insert("ROCR_VISIBLE_DEVICES", rocm.join(","));

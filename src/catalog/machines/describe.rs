@@ -5,7 +5,7 @@ use crate::catalog::gpus::{GpuCatalog, parse_capability};
 use crate::catalog::names;
 use crate::hardware::{DEVICES_LIMIT, Gpu, GpuMemory, Host, Machine, Os, Vendor};
 use crate::plan::{GpuRef, MachineRef};
-use crate::units::Bytes;
+use crate::units::{Bytes, MIB};
 
 /// The machine that a table describes; what it leaves open is the detected machine's.
 pub(super) fn described(
@@ -194,4 +194,73 @@ fn title(cards: &[Gpu], host: &Host) -> String {
     }
     parts.push(format!("{:.0} GiB RAM", host.ram.as_gib()));
     parts.join(" + ")
+}
+
+/// The table that describes a machine, for a plan that is to mean it elsewhere too. Sizes are rounded to MiB, memory
+/// that is free downwards. Equal neighbours become one entry with a count.
+pub fn reference(machine: &Machine, catalog: &GpuCatalog) -> MachineRef {
+    let mut gpus: Vec<GpuRef> = Vec::new();
+    for gpu in &machine.gpus {
+        let mut entry = gpu_reference(gpu, machine, catalog);
+        match gpus.last_mut() {
+            Some(last) if equal_cards(last, &entry) => {
+                last.count = Some(last.count.unwrap_or(1).saturating_add(1));
+            }
+            _ => {
+                entry.count = None;
+                gpus.push(entry);
+            }
+        }
+    }
+    MachineRef {
+        preset: None,
+        os: Some(machine.os),
+        ram_mib: Some(whole_mib(machine.host.ram)),
+        ram_in_use_mib: Some(begun_mib(machine.host.in_use)),
+        gpus: Some(gpus),
+        nodes: (machine.nodes != 1).then_some(machine.nodes),
+    }
+}
+
+/// Names a card, and writes what its catalogue row would make different.
+fn gpu_reference(gpu: &Gpu, machine: &Machine, catalog: &GpuCatalog) -> GpuRef {
+    let total = whole_mib(gpu.memory.total);
+    let preset = catalog
+        .find_sized(&gpu.name, Some(gpu.memory.total))
+        .or_else(|_| catalog.find(&gpu.name))
+        .ok();
+    let usual = preset.map(|preset| preset.gpu(machine.os, machine.host.ram));
+    let differs = |of: fn(&Gpu) -> u64| usual.as_ref().is_none_or(|usual| of(usual) != of(gpu));
+    let capability = |gpu: &Gpu| gpu.compute_capability;
+    GpuRef {
+        name: preset.map_or_else(|| gpu.name.clone(), |preset| preset.name.clone()),
+        count: None,
+        in_use_mib: (gpu.memory.in_use > Bytes::ZERO).then(|| begun_mib(gpu.memory.in_use)),
+        usable_mib: differs(|gpu| whole_mib(gpu.memory.usable))
+            .then(|| whole_mib(gpu.memory.usable)),
+        vram_mib: differs(|gpu| whole_mib(gpu.memory.total)).then_some(total),
+        bandwidth_gb_s: gpu
+            .bandwidth_gb_s
+            .filter(|rate| usual.as_ref().and_then(|usual| usual.bandwidth_gb_s) != Some(*rate)),
+        compute_capability: gpu
+            .compute_capability
+            .filter(|own| usual.as_ref().and_then(capability) != Some(*own))
+            .map(|(major, minor)| format!("{major}.{minor}")),
+    }
+}
+
+fn equal_cards(a: &GpuRef, b: &GpuRef) -> bool {
+    let uncounted = |gpu: &GpuRef| GpuRef {
+        count: None,
+        ..gpu.clone()
+    };
+    uncounted(a) == uncounted(b)
+}
+
+fn whole_mib(bytes: Bytes) -> u64 {
+    bytes.get() / MIB
+}
+
+fn begun_mib(bytes: Bytes) -> u64 {
+    bytes.get().div_ceil(MIB)
 }

@@ -1,5 +1,6 @@
 //! Main memory, processor and disk through sysinfo.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use sysinfo::{Disks, MemoryRefreshKind, ProcessRefreshKind, ProcessesToUpdate, System as Live};
@@ -7,8 +8,8 @@ use sysinfo::{Disks, MemoryRefreshKind, ProcessRefreshKind, ProcessesToUpdate, S
 use super::{Probe, Reading, Sources, SystemSource, sysfs};
 use crate::hardware::Os;
 use crate::hardware::detection::{Finding, Weight};
-use crate::hardware::facts::HostFacts;
-use crate::units::Bytes;
+use crate::hardware::facts::{HostFacts, NodeMemory};
+use crate::units::{Bytes, KIB};
 
 /// The probe.
 pub(super) struct System;
@@ -59,7 +60,7 @@ fn live(sources: &Sources, findings: &mut Vec<Finding>) -> HostFacts {
             .ok()
             .and_then(|count| u32::try_from(count).ok()),
         board: sysfs::text(&sources.proc_root.join("device-tree/model")),
-        numa_nodes: numa_nodes(&sources.sysfs_root),
+        numa_memory: numa_memory(&sources.sysfs_root),
         disk_free: sources.models_folder.as_deref().and_then(disk_free),
         ..HostFacts::default()
     };
@@ -132,16 +133,25 @@ fn disk_free(folder: &Path) -> Option<Bytes> {
         .map(|disk| Bytes::new(disk.available_space()))
 }
 
-fn numa_nodes(sysfs_root: &Path) -> Option<u32> {
-    let count = sysfs::entries(&sysfs_root.join("devices/system/node"))
+fn numa_memory(sysfs_root: &Path) -> BTreeMap<u32, NodeMemory> {
+    sysfs::entries(&sysfs_root.join("devices/system/node"))
         .iter()
-        .filter(|path| {
-            sysfs::name_of(path)
-                .strip_prefix("node")
-                .is_some_and(|rest| rest.parse::<u32>().is_ok())
+        .filter_map(|folder| {
+            let number = sysfs::name_of(folder).strip_prefix("node")?.parse().ok()?;
+            let meminfo = sysfs::text(&folder.join("meminfo"))?;
+            // "Node 1 MemTotal:       65808384 kB"
+            let field = |name: &str| {
+                let line = meminfo.lines().find(|line| line.contains(name))?;
+                let kib: u64 = line.split_whitespace().rev().nth(1)?.parse().ok()?;
+                Some(Bytes::new(kib.saturating_mul(KIB)))
+            };
+            let memory = NodeMemory {
+                total: field("MemTotal:")?,
+                free: field("MemFree:")?,
+            };
+            Some((number, memory))
         })
-        .count();
-    u32::try_from(count).ok().filter(|count| *count > 0)
+        .collect()
 }
 
 /// Instruction sets that llama.cpp builds CPU variants for (`ggml/src/CMakeLists.txt`), by the kernel's names.
@@ -176,7 +186,7 @@ fn cpu_features(proc_root: &Path) -> Vec<String> {
     if flags.is_empty() {
         return detected_features();
     }
-    let flags: std::collections::BTreeSet<&str> = flags.split_whitespace().collect();
+    let flags: BTreeSet<&str> = flags.split_whitespace().collect();
     FEATURES
         .iter()
         .filter(|feature| flags.contains(**feature))

@@ -1,7 +1,7 @@
 //! Machine presets and the plan's `[machine]` table.
 
 use plimsoll::catalog::gpus::GpuCatalog;
-use plimsoll::catalog::machines::{Error, MachineCatalog, needs_detection, resolve};
+use plimsoll::catalog::machines::{Error, MachineCatalog, needs_detection, reference, resolve};
 use plimsoll::hardware::{Machine, Os, Vendor};
 use plimsoll::plan::MachineRef;
 use plimsoll::units::Bytes;
@@ -36,6 +36,40 @@ fn every_preset_is_a_machine() {
         count += 1;
     }
     assert!(count >= 20, "{count} presets");
+}
+
+#[test]
+fn a_machine_described_means_the_same_machine() {
+    let gpus = GpuCatalog::embedded().expect("GPU presets load");
+    let machines = MachineCatalog::embedded().expect("machine presets load");
+    let mut all: Vec<Machine> = machines
+        .iter()
+        .map(|preset| preset.machine(&gpus).expect(&preset.id))
+        .collect();
+    let mut edited = all[0].clone();
+    edited.gpus = resolved(r#"preset = "2x-rtx-3090""#)
+        .expect("it exists")
+        .gpus;
+    edited.gpus[1].memory.in_use = Bytes::from_mib(600);
+    edited.gpus[1].memory.usable = Bytes::from_mib(20_000);
+    all.push(edited);
+    for machine in all {
+        let table = toml::to_string(&reference(&machine, &gpus)).expect("a table");
+        let again = resolved(&table).expect(&table);
+        assert_eq!(again.os, machine.os);
+        assert_eq!(again.nodes, machine.nodes);
+        assert_eq!(again.host.ram, machine.host.ram);
+        assert_eq!(again.gpus.len(), machine.gpus.len());
+        for (again, gpu) in again.gpus.iter().zip(&machine.gpus) {
+            assert_eq!((&again.name, again.unified), (&gpu.name, gpu.unified));
+            assert_eq!(again.bandwidth_gb_s, gpu.bandwidth_gb_s, "{table}");
+            assert_eq!(again.compute_capability, gpu.compute_capability);
+            let mib = |bytes: Bytes| bytes.get() >> 20;
+            assert_eq!(mib(again.memory.usable), mib(gpu.memory.usable), "{table}");
+            assert_eq!(mib(again.memory.total), mib(gpu.memory.total), "{table}");
+            assert_eq!(again.memory.in_use, gpu.memory.in_use, "{table}");
+        }
+    }
 }
 
 #[test]

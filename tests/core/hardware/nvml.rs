@@ -1,7 +1,7 @@
 //! NVIDIA's library as real drivers were seen to answer.
 
 use plimsoll::hardware::detection::{Aside, Weight};
-use plimsoll::hardware::facts::{CardKind, Reason};
+use plimsoll::hardware::facts::{CardKind, NodeMemory, Reason};
 use plimsoll::hardware::probe::sample::Sampler;
 use plimsoll::hardware::probe::{Progress, VulkanSource, detect, vulkan};
 use plimsoll::hardware::{Os, Pcie, Vendor};
@@ -270,6 +270,34 @@ fn not_available_is_not_a_size() {
     assert_eq!(card.facts.missing.get("total"), Some(&Reason::NotReported));
     assert_eq!(memory(card), [0, 0, 0]);
     assert_eq!(card.aside, Some(Aside::UnknownMemory));
+}
+
+/// The HBM of a Grace Hopper is a memory node of the system, counted in MemTotal.
+#[test]
+fn a_coherent_cards_memory_is_not_main_memory_too() {
+    let mut fake = Fake::nvml("GRACE");
+    let mut facts = host(576);
+    let node = |total, free| NodeMemory {
+        total: Bytes::from_gib(total),
+        free: Bytes::from_gib(free),
+    };
+    facts.numa_memory = [(0, node(480, 400)), (1, node(96, 95))].into();
+    facts.ram_available = Some(Bytes::from_gib(495));
+    fake.sources.system = plimsoll::hardware::probe::SystemSource::Recorded(Box::new(facts));
+    let detection = fake.detect();
+    assert!(!only(&detection).gpu.unified);
+    assert_eq!(memory(only(&detection)), [97871, 97271, 400]);
+    assert_eq!(detection.machine.host.ram, Bytes::from_gib(480));
+    assert_eq!(detection.machine.host.in_use, Bytes::from_gib(80));
+}
+
+#[test]
+fn cards_are_chosen_by_id() {
+    let detection = Fake::nvml("TWO_4090").detect();
+    let ids = [detection.cards[1].id.clone(), "GPU-gone".to_owned()];
+    let (machine, unknown) = detection.machine_of(&ids);
+    assert_eq!(machine.gpus, [detection.cards[1].gpu.clone()]);
+    assert_eq!(unknown, ["GPU-gone"]);
 }
 
 #[test]

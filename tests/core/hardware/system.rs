@@ -62,8 +62,14 @@ fn features_are_the_kernels_words() {
         "proc/device-tree/model",
         "NVIDIA Jetson AGX Orin Developer Kit\0",
     );
-    fake.file("sys/devices/system/node/node0/meminfo", "");
-    fake.file("sys/devices/system/node/node1/meminfo", "");
+    for node in 0..2 {
+        let meminfo =
+            format!("Node {node} MemTotal:  1048576 kB\nNode {node} MemFree:  524288 kB\n");
+        fake.file(
+            &format!("sys/devices/system/node/node{node}/meminfo"),
+            &meminfo,
+        );
+    }
     let host = fake.detect().host;
     assert_eq!(
         host.cpu_features,
@@ -83,5 +89,7 @@ fn features_are_the_kernels_words() {
         host.board.as_deref(),
         Some("NVIDIA Jetson AGX Orin Developer Kit")
     );
-    assert_eq!(host.numa_nodes, Some(2));
+    assert_eq!(host.numa_memory.len(), 2);
+    assert_eq!(host.numa_memory[&1].total, Bytes::from_gib(1));
+    assert_eq!(host.numa_memory[&1].free, Bytes::from_mib(512));
 }

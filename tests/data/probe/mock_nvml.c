@@ -57,6 +57,9 @@ static device cards[] = {
 #elif defined CASE_NOT_AVAILABLE
     {"NVIDIA Graphics Device", "GPU-0000000a-0000-0000-0000-000000000001", "00000000:01:00.0", 0x268410DE,
      NOT_AVAILABLE, 0, NOT_AVAILABLE, 8, 9, 384, 10501, 0, 0, 8, 16, 16},
+#elif defined CASE_GRACE
+    {"NVIDIA GH200 480GB", "GPU-00000200-0000-0000-0000-000000000001", "00000009:01:00.0", 0x234210DE,
+     97871 * MIB, 600 * MIB, 400 * MIB, 9, 0, 6144, 2619, 0, 0, 9, 16, 16},
 #elif defined CASE_OLD_DRIVER
     {"GeForce GTX 1080", "GPU-10800000-0000-0000-0000-000000000001", "00000000:01:00.0", 0x1B8010DE,
      8113 * MIB, 0, 500 * MIB, 6, 1, 256, 5005, 0, 0, 4, 16, 16},
@@ -161,6 +164,11 @@ ret nvmlDeviceGetMaxPcieLinkWidth(device *card, unsigned *value) { *value = card
 ret nvmlDeviceGetCurrPcieLinkGeneration(device *card, unsigned *value) { *value = 1; return card->width ? OK : UNSUPPORTED; }
 ret nvmlDeviceGetCurrPcieLinkWidth(device *card, unsigned *value) { *value = card->width; return card->width ? OK : UNSUPPORTED; }
 ret nvmlDeviceGetDisplayActive(device *card, int *active) { *active = card->display; return OK; }
+/* Only coherent cards are memory nodes. */
+ret nvmlDeviceGetNumaNodeId(device *card, unsigned *node) {
+    *node = 1;
+    return strstr(card->name, "GH200") ? OK : UNSUPPORTED;
+}
 ret nvmlDeviceGetEccMode(device *card, int *current, int *pending) {
     (void)card;
     *current = *pending = 0;

@@ -81,9 +81,6 @@ fn whole(device: &Device<'_>, proc_root: &Path) -> CardFacts {
             let part = |part: i32| u32::try_from(part).ok();
             Some((part(answer.major)?, part(answer.minor)?))
         });
-    let display = device
-        .is_display_active()
-        .or_else(|_| device.is_display_connected());
     CardFacts {
         name: missing.take("name", device.name()),
         vendor: Some(Vendor::Nvidia),
@@ -124,11 +121,32 @@ fn whole(device: &Device<'_>, proc_root: &Path) -> CardFacts {
         ecc: missing
             .take("ecc", device.is_ecc_enabled())
             .map(|state| state.currently_enabled),
-        drives_display: missing.take("drives_display", display),
+        wddm: wddm(device),
+        // Refused by every card whose memory is no node: that is no gap.
+        numa_node: device.numa_node_id().ok(),
+        drives_display: missing.take("drives_display", display(device)),
         processes: processes(device, proc_root, &mut missing),
         missing: missing.0,
         ..CardFacts::default()
     }
+}
+
+fn display(device: &Device<'_>) -> Result<bool, NvmlError> {
+    device
+        .is_display_active()
+        .or_else(|_| device.is_display_connected())
+}
+
+#[cfg(target_os = "windows")]
+fn wddm(device: &Device<'_>) -> Option<bool> {
+    use nvml_wrapper::enum_wrappers::device::DriverModel;
+    let model = device.driver_model().ok()?;
+    Some(model.current == DriverModel::WDDM)
+}
+
+#[cfg(not(target_os = "windows"))]
+const fn wddm(_: &Device<'_>) -> Option<bool> {
+    None
 }
 
 fn link(
