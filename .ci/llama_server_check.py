@@ -206,13 +206,25 @@ def check_key(folder: pathlib.Path, model: pathlib.Path) -> None:
     script = str(only(exported, "sh"))
     done = run([script])
     require(done.returncode == 2 and "TEAM_KEY is not set" in done.stderr, f"without a key: {done}")
+    consumer = folder / "consumer.py"
+    consumer.write_text(readme_consumer(), encoding="utf-8")
+    by_json = [sys.executable, str(consumer), str(only(exported, "json"))]
+    done = run(by_json)
+    require(done.returncode == 1 and "TEAM_KEY is not set" in done.stderr, f"without a key: {done}")
     port = written_port(exported)
-    with server([script], port, exported, {"TEAM_KEY": "it's $ecret"}):
-        with contextlib.suppress(urllib.error.HTTPError):
-            get(port, "/props")
-            raise AssertionError("the server answers without a key")
-        get(port, "/props", "it's $ecret")
-    print("  key: asked for, and needed by clients")
+    for command in ([script], by_json):
+        with server(command, port, exported, {"TEAM_KEY": "it's $ecret"}):
+            with contextlib.suppress(urllib.error.HTTPError):
+                get(port, "/props")
+                raise AssertionError("the server answers without a key")
+            get(port, "/props", "it's $ecret")
+    print("  key: asked for, and needed by clients, from the script and from the README's consumer of the JSON")
+
+
+def readme_consumer() -> str:
+    readme = pathlib.Path(__file__).parent.parent / "README.md"
+    blocks = re.findall(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.S)
+    return next(block for block in blocks if 'launch["program"]' in block)
 
 
 def check_asks_for_the_model(folder: pathlib.Path) -> None:

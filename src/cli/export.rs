@@ -66,8 +66,11 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
         };
         let mut files = Vec::new();
         for (exporter, written) in export::all(&export) {
-            let file = written.map_err(|error| anyhow!("{}: {error}", exporter.id()));
-            files.push(file.map_err(Failure::Input)?);
+            match written {
+                Ok(file) => files.push(file),
+                // The others are of use all the same.
+                Err(error) => log::warn!("no {}: {error}", exporter.label()),
+            }
         }
         let paths =
             store::save_exports(folder, &files, options.overwrite()).map_err(Failure::io)?;

@@ -9,3 +9,4 @@ mod power_shell;
 mod registry;
 mod shell;
 mod snapshots;
+mod versions;

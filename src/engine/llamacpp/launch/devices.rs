@@ -46,6 +46,14 @@ pub(super) fn environment(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Vec
     if !others.is_empty() {
         launch.not_expressible.push(unselected(&others));
     }
+    if !chosen.is_empty() {
+        // `ggml-vulkan.cpp` (0.6.0-dev) reads positions of its own enumeration, which a plan cannot know.
+        launch.remarks.push(
+            "The choice of cards is for CUDA and ROCm builds; a Vulkan build wants GGML_VK_VISIBLE_DEVICES with \
+             positions of llama-server --list-devices."
+                .to_owned(),
+        );
+    }
     variables
 }
 

@@ -78,8 +78,14 @@ fn effective(inputs: &LaunchInputs<'_>) -> Settings {
     let mut settings = inputs.resolved.clone();
     let table = FlagTable::built_in();
     let can_fit = table.find("fit_target", version(inputs.resolved)).is_some();
-    let fits_itself = can_fit && is_automatic(inputs.settings);
+    let automatic = is_automatic(inputs.settings);
+    let no_gpus = inputs.machine.gpus.is_empty();
+    let fits_itself = can_fit && automatic && !no_gpus;
     settings.insert("fit".to_owned(), Value::Bool(fits_itself));
+    if automatic && no_gpus {
+        // Also where the machine that runs it has a card after all: the projection is for the processor alone.
+        settings.insert("n_gpu_layers".to_owned(), Value::Integer(0));
+    }
     if fits_itself {
         for placement in PLACEMENT {
             settings.shift_remove(placement);
