@@ -61,32 +61,28 @@ impl Allocator {
         offset
     }
 
-    /// Gives back what was placed at `offset`.
+    /// Gives back what was placed at `offset`. Blocks may be empty: the first that adjoins takes it, as in the engine.
     pub(super) fn release(&mut self, offset: u64, size: u64) {
         let size = self.aligned(size);
-        let after = self.free.partition_point(|block| block.offset < offset);
-        let joins_before = after
-            .checked_sub(1)
-            .and_then(|index| self.free.get(index))
-            .is_some_and(|block| block.offset.saturating_add(block.size) == offset);
-        let joins_after = self
-            .free
-            .get(after)
-            .is_some_and(|block| offset.saturating_add(size) == block.offset);
-        match (joins_before, joins_after) {
-            (true, true) => {
-                let next = self.free.remove(after);
-                self.lengthen(after - 1, size.saturating_add(next.size));
+        for index in 0..self.free.len() {
+            let Some(block) = self.free.get(index).copied() else {
+                break;
+            };
+            if block.offset.saturating_add(block.size) == offset {
+                self.set(index, block.offset, block.size.saturating_add(size));
+                self.join_next(index);
+                return;
             }
-            (true, false) => self.lengthen(after - 1, size),
-            (false, true) => {
-                if let Some(block) = self.free.get_mut(after) {
-                    block.offset = offset;
-                    block.size = block.size.saturating_add(size);
+            if offset.saturating_add(size) == block.offset {
+                self.set(index, offset, block.size.saturating_add(size));
+                if let Some(before) = index.checked_sub(1) {
+                    self.join_next(before);
                 }
+                return;
             }
-            (false, false) => self.free.insert(after, Block { offset, size }),
         }
+        let after = self.free.partition_point(|block| block.offset < offset);
+        self.free.insert(after, Block { offset, size });
     }
 
     /// `size` rounded up to the alignment of the buffer.
@@ -96,9 +92,21 @@ impl Allocator {
             .min(UNBOUNDED)
     }
 
-    fn lengthen(&mut self, index: usize, by: u64) {
+    fn set(&mut self, index: usize, offset: u64, size: u64) {
         if let Some(block) = self.free.get_mut(index) {
-            block.size = block.size.saturating_add(by);
+            *block = Block { offset, size };
+        }
+    }
+
+    /// Joins a block with the one after it where they adjoin.
+    fn join_next(&mut self, index: usize) {
+        let (Some(block), Some(next)) = (self.free.get(index), self.free.get(index + 1)) else {
+            return;
+        };
+        if block.offset.saturating_add(block.size) == next.offset {
+            let (offset, size) = (block.offset, block.size.saturating_add(next.size));
+            self.set(index, offset, size);
+            self.free.remove(index + 1);
         }
     }
 }

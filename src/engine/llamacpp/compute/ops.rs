@@ -1,7 +1,7 @@
 //! The operations of `ggml.h` (0.6.0-dev) that graph builders use: result shapes, sources, views.
 
 use super::graph::Graph;
-use super::tensor::{Id, Op, dense};
+use super::tensor::{Id, Op, dense, row_bytes};
 use crate::quant::Type;
 
 impl Graph {
@@ -233,5 +233,25 @@ impl Graph {
             *length = length.saturating_add(by);
         }
         self.node(Op::Pad, dtype, ne, [a])
+    }
+
+    /// A one-dimensional part of a tensor.
+    pub(super) fn view_1d(&mut self, a: Id, ne0: u64, offset: u64) -> Id {
+        let row = row_bytes(self.at(a).dtype, ne0);
+        self.view(a, [ne0, 1, 1, 1], [row; 3], offset)
+    }
+
+    /// `a * factor` over `a` itself.
+    pub(super) fn scale_in_place(&mut self, a: Id) -> Id {
+        let source = *self.at(a);
+        self.view_node(Op::Scale, a, source.ne, source.nb, 0)
+    }
+
+    /// A short convolution over time.
+    pub(super) fn ssm_conv(&mut self, a: Id, taps: Id) -> Id {
+        let ([length, width, sequences, _], [taps_long, ..]) = (self.at(a).ne, self.at(taps).ne);
+        let steps = length.saturating_add(1).saturating_sub(taps_long);
+        let ne = [width, steps, sequences, 1];
+        self.node(Op::SsmConv, Type::F32, ne, [a, taps])
     }
 }

@@ -3,8 +3,10 @@
 mod attention;
 mod experts;
 mod feed_forward;
+mod hybrid;
 mod input;
 mod latent;
+mod recurrent;
 mod transformer;
 
 use super::backend::Rules;
@@ -16,6 +18,7 @@ use crate::model::{Activation, Mixer, Norm, Scoring};
 use crate::quant::Type;
 
 use self::experts::Routing;
+use self::hybrid::HybridStyle;
 use self::latent::LatentStyle;
 use self::transformer::{SOFTMAX_NORMALIZED, Style};
 
@@ -272,6 +275,7 @@ pub(super) fn build(
     let logits = match family(plan) {
         Family::Transformer(style) => builder.transformer(style),
         Family::Latent(style) => builder.latent_decoder(style),
+        Family::Hybrid(style) => builder.hybrid_decoder(style),
     };
     builder.graph.set_output(logits);
     builder.graph.expand(logits);
@@ -285,31 +289,56 @@ pub(super) fn build(
 enum Family {
     Transformer(Style),
     Latent(LatentStyle),
+    Hybrid(HybridStyle),
 }
 
 /// The builder of an architecture; the nearest where it has none.
 fn family(plan: &GraphPlan) -> Family {
-    let plain = LatentStyle::default();
-    match plan.architecture.as_str() {
-        "deepseek2" => Family::Latent(plain),
-        "minicpm3" => Family::Latent(LatentStyle { scaled: true }),
-        _ => match style(plan) {
-            Some(style) => Family::Transformer(style),
-            None if has_latent(plan) => Family::Latent(plain),
-            None => Family::Transformer(Style::default()),
-        },
-    }
+    known_family(plan).unwrap_or_else(|| {
+        let has = |wanted: fn(&Mixer) -> bool| {
+            let mut blocks = plan.blocks.iter();
+            blocks.any(|block| wanted(&block.layer.mixer))
+        };
+        if has(|mixer| matches!(mixer, Mixer::Latent(_))) {
+            Family::Latent(LatentStyle::default())
+        } else if has(Mixer::is_recurrent) {
+            Family::Hybrid(HybridStyle::default())
+        } else {
+            Family::Transformer(Style::default())
+        }
+    })
 }
 
-fn has_latent(plan: &GraphPlan) -> bool {
-    let mut blocks = plan.blocks.iter();
-    blocks.any(|block| matches!(block.layer.mixer, Mixer::Latent(_)))
+fn known_family(plan: &GraphPlan) -> Option<Family> {
+    let qwen = HybridStyle {
+        axes: 1,
+        rows_last: true,
+        routing: Some(SOFTMAX_NORMALIZED),
+        ..HybridStyle::default()
+    };
+    Some(match plan.architecture.as_str() {
+        "deepseek2" => Family::Latent(LatentStyle::default()),
+        "minicpm3" => Family::Latent(LatentStyle { scaled: true }),
+        "qwen3next" => Family::Hybrid(qwen),
+        "qwen35" | "qwen35moe" => Family::Hybrid(HybridStyle { axes: 4, ..qwen }),
+        "nemotron_h" | "nemotron_h_moe" => Family::Hybrid(HybridStyle {
+            rows_last: true,
+            scores_first: true,
+            ..HybridStyle::default()
+        }),
+        "falcon-h1" => Family::Hybrid(HybridStyle::default()),
+        "granitehybrid" => Family::Hybrid(HybridStyle {
+            scaled: true,
+            routing: Some(SOFTMAX_NORMALIZED),
+            ..HybridStyle::default()
+        }),
+        _ => return style(plan).map(Family::Transformer),
+    })
 }
 
 /// Whether the architecture has its own graph here.
 pub(super) fn exactness(plan: &GraphPlan) -> Exactness {
-    let latent = matches!(plan.architecture.as_str(), "deepseek2" | "minicpm3");
-    if latent || style(plan).is_some() {
+    if known_family(plan).is_some() {
         Exactness::Emulated
     } else {
         Exactness::Approximate

@@ -1,0 +1,419 @@
+//! Layers with a state of fixed size: Mamba-2 (`src/models/mamba-base.cpp`) and gated delta nets
+//! (`src/models/delta-net-base.cpp`, 0.6.0-dev).
+
+use super::Builder;
+use crate::engine::llamacpp::compute::plan::Block;
+use crate::engine::llamacpp::compute::tensor::{Home, Id, Op, row_bytes};
+use crate::model::mixer::{GatedDeltaNet, Mamba2};
+use crate::quant::Type;
+
+/// Bytes of a state element.
+const F32: u64 = 4;
+
+/// Which state belongs to which sequence.
+#[derive(Clone, Copy)]
+pub(super) struct StateInputs {
+    /// Of every sequence.
+    copy: Id,
+    /// Of the sequences of the batch.
+    main: Id,
+    /// Of all but the first.
+    tail: Id,
+}
+
+/// The states of a layer.
+#[derive(Clone, Copy)]
+struct States {
+    /// The cache tensor.
+    cache: Id,
+    /// Elements per sequence.
+    size: u64,
+}
+
+impl Builder<'_> {
+    /// Inputs of a cache of states (`build_rs_inp_impl`).
+    pub(super) fn state_inputs(&mut self) -> StateInputs {
+        let sequences = self.load.sequences.max(1);
+        let copy = self.graph.input(Type::I32, [sequences, 1, 1, 1]);
+        let main = self.graph.view_1d(copy, self.batch.sequences, 0);
+        let tail = self.graph.view_1d(copy, sequences - 1, F32);
+        StateInputs { copy, main, tail }
+    }
+
+    /// Tokens of each sequence.
+    fn steps(&self) -> u64 {
+        self.batch.tokens / self.batch.sequences.max(1)
+    }
+
+    fn states(&mut self, block: &Block, size: u64) -> States {
+        let snapshots = self.load.rollback_states.saturating_add(1);
+        let rows = self.load.sequences.max(1).saturating_mul(snapshots);
+        let home = Home {
+            backend: block.cache,
+            weight: false,
+        };
+        let cache = self.graph.existing(Type::F32, [size, rows, 1, 1], home);
+        States { cache, size }
+    }
+
+    /// Clears new states, gathers those of the batch, keeps the others (`build_rs`). `read` takes the states and the
+    /// sequences' rows where the layer reads them itself.
+    fn gather(
+        &mut self,
+        inputs: StateInputs,
+        states: States,
+        read: Option<&dyn Fn(&mut Self, Id, Id) -> Id>,
+    ) -> Id {
+        let States { cache, size } = states;
+        let (sequences, all) = (self.batch.sequences, self.load.sequences.max(1));
+        let [_, rows, ..] = self.graph.at(cache).ne;
+        let row = size.saturating_mul(F32);
+        let flat = self.graph.reshape(cache, [size, rows, 1, 1]);
+        let first = self.graph.view_1d(flat, size, 0);
+        let cleared = self.graph.scale_in_place(first);
+        self.graph.expand(cleared);
+        let ids = if read.is_some() {
+            inputs.tail
+        } else {
+            inputs.copy
+        };
+        let gathered = self.graph.get_rows(flat, ids);
+        let out = match read {
+            Some(read) => read(self, flat, inputs.main),
+            None => self.graph.view_2d(gathered, size, sequences, row, 0),
+        };
+        self.graph.expand(out);
+        let others = all.saturating_sub(sequences);
+        let skipped = if read.is_some() {
+            sequences - 1
+        } else {
+            sequences
+        };
+        let offset = skipped.saturating_mul(row);
+        let kept = self.graph.view_2d(gathered, size, others, row, offset);
+        let offset = sequences.saturating_mul(row);
+        let target = self.graph.view_2d(cache, size, others, row, offset);
+        let kept = self.graph.copy(kept, target);
+        self.graph.expand(kept);
+        out
+    }
+
+    /// Writes the last taps of a convolution's input back, one snapshot per rollback state.
+    fn store_taps(&mut self, states: States, joined: Id, taps: u64, written: u64, from: u64) {
+        let ([_, channels, sequences, _], [_, nb1, nb2, _]) =
+            (self.graph.at(joined).ne, self.graph.at(joined).nb);
+        let row = states.size.saturating_mul(F32);
+        for slot in 0..written {
+            let offset = from.saturating_sub(slot).saturating_mul(F32);
+            let last = self
+                .graph
+                .view_3d(joined, [taps, channels, sequences], [nb1, nb2], offset);
+            let at = slot.saturating_mul(self.load.sequences).saturating_mul(row);
+            let target = self
+                .graph
+                .view_2d(states.cache, states.size, sequences, row, at);
+            let stored = self.graph.copy(last, target);
+            self.graph.expand(stored);
+        }
+    }
+
+    /// One Mamba-2 layer (`build_mamba2_layer`).
+    pub(super) fn mamba2(
+        &mut self,
+        block: &Block,
+        inputs: StateInputs,
+        mamba: &Mamba2,
+        a: Id,
+    ) -> Id {
+        let (steps, sequences) = (self.steps(), self.batch.sequences);
+        let conv_states = self.states(block, mamba.conv_state());
+        let ssm_states = self.states(block, mamba.ssm_state());
+        let taps = mamba.d_conv.saturating_sub(1);
+        let conv = self.gather(inputs, conv_states, None);
+        let conv = self
+            .graph
+            .reshape(conv, [taps, mamba.conv_width(), sequences, 1]);
+        let joint = self.project(block, "ssm_in.weight", a);
+        let joint = self
+            .graph
+            .reshape(joint, [mamba.in_width(), steps, sequences, 1]);
+        let [_, nb1, nb2, _] = self.graph.at(joint).nb;
+        let head = mamba.d_inner / mamba.num_heads.max(1);
+        let per_head = [head, mamba.num_heads, steps, sequences];
+        let z = self.graph.view(joint, per_head, [F32 * head, nb1, nb2], 0);
+        let mixed = self.graph.view_3d(
+            joint,
+            [mamba.conv_width(), steps, sequences],
+            [nb1, nb2],
+            F32 * mamba.d_inner,
+        );
+        let dt = self.graph.view_3d(
+            joint,
+            [mamba.num_heads, steps, sequences],
+            [nb1, nb2],
+            F32 * mamba.d_inner.saturating_add(mamba.conv_width()),
+        );
+        let mixed = self.graph.transpose(mixed);
+        let joined = self.graph.concat(conv, mixed, 0);
+        let written = steps.min(self.load.rollback_states.saturating_add(1));
+        self.store_taps(conv_states, joined, taps, written, steps);
+        let mixed = self.convolve(block, joined);
+        let mixed = self.bias(block, "ssm_conv1d.bias", mixed);
+        let mixed = self.graph.map(Op::Unary, mixed);
+        self.scan(block, inputs, mamba, ssm_states, mixed, dt, z)
+    }
+
+    fn convolve(&mut self, block: &Block, joined: Id) -> Id {
+        match self.weight(block, "ssm_conv1d.weight") {
+            Some(taps) => self.graph.ssm_conv(joined, taps),
+            None => joined,
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the inputs of one scan")]
+    fn scan(
+        &mut self,
+        block: &Block,
+        inputs: StateInputs,
+        mamba: &Mamba2,
+        states: States,
+        mixed: Id,
+        dt: Id,
+        z: Id,
+    ) -> Id {
+        let (steps, sequences) = (self.steps(), self.batch.sequences);
+        let [_, nb1, nb2, _] = self.graph.at(mixed).nb;
+        let head = mamba.d_inner / mamba.num_heads.max(1);
+        let per_head = [head, mamba.num_heads, steps, sequences];
+        let per_group = [mamba.d_state, mamba.n_groups, steps, sequences];
+        let groups = mamba.d_state.saturating_mul(mamba.n_groups);
+        let group_nb = [F32 * mamba.d_state, nb1, nb2];
+        let x = self.graph.view(mixed, per_head, [F32 * head, nb1, nb2], 0);
+        let b = self
+            .graph
+            .view(mixed, per_group, group_nb, F32 * mamba.d_inner);
+        let c_offset = F32 * mamba.d_inner.saturating_add(groups);
+        let c = self.graph.view(mixed, per_group, group_nb, c_offset);
+        let dt = self.graph.cont(dt);
+        let dt = self.bias(block, "ssm_dt.bias", dt);
+        let decay = self.weight(block, "ssm_a").unwrap_or(Id::NONE);
+        let snapshots = self.load.rollback_states.saturating_add(1);
+        let read = |builder: &mut Self, flat: Id, ids: Id| {
+            let [_, rows, ..] = builder.graph.at(flat).ne;
+            let shape = [mamba.d_state, head, mamba.num_heads, rows];
+            let state = builder.graph.reshape(flat, shape);
+            let kept = mamba.ssm_state().saturating_mul(sequences);
+            let length = builder
+                .graph
+                .at(x)
+                .elements()
+                .saturating_add(snapshots.saturating_mul(kept));
+            let sources = [state, x, dt, decay, b, c, ids];
+            builder
+                .graph
+                .node(Op::SsmScan, Type::F32, [length, 1, 1, 1], sources)
+        };
+        let scanned = self.gather(inputs, states, Some(&read));
+        let written = steps.min(snapshots);
+        let offset = self.graph.at(x).elements().saturating_mul(F32);
+        self.store_snapshots(states, scanned, written, offset);
+        let row = F32 * head;
+        let plane = row.saturating_mul(mamba.num_heads);
+        let y_nb = [row, plane, plane.saturating_mul(steps)];
+        let y = self.graph.view(scanned, per_head, y_nb, 0);
+        let skip = match self.weight(block, "ssm_d") {
+            Some(skip) => self.graph.mul(x, skip),
+            None => x,
+        };
+        let y = self.graph.add(y, skip);
+        let z = self.graph.cont(z);
+        let mut y = self.graph.glu_split(z, y);
+        if block.weights.get("ssm_norm.weight").is_some() {
+            let group = mamba.d_inner / mamba.n_groups.max(1);
+            y = self
+                .graph
+                .reshape(y, [group, mamba.n_groups, steps, sequences]);
+            y = self.rms_norm(block, "ssm_norm.weight", y);
+        }
+        let tokens = self.batch.tokens;
+        let y = self.graph.reshape(y, [mamba.d_inner, tokens, 1, 1]);
+        self.project(block, "ssm_out.weight", y)
+    }
+
+    /// New states written back, newest first.
+    fn store_snapshots(&mut self, states: States, from: Id, written: u64, offset: u64) {
+        let sequences = self.batch.sequences;
+        let row = states.size.saturating_mul(F32);
+        let ne = [states.size, sequences, written];
+        let new = self
+            .graph
+            .view_3d(from, ne, [row, row.saturating_mul(sequences)], offset);
+        let slots = row.saturating_mul(self.load.sequences.max(1));
+        let target = self.graph.view_3d(states.cache, ne, [row, slots], 0);
+        let stored = self.graph.copy(new, target);
+        self.graph.expand(stored);
+    }
+
+    /// One gated delta net (`build_layer_attn_linear`).
+    pub(super) fn gated_delta(
+        &mut self,
+        block: &Block,
+        inputs: StateInputs,
+        delta: &GatedDeltaNet,
+        a: Id,
+    ) -> Id {
+        let (steps, sequences) = (self.steps(), self.batch.sequences);
+        let (heads, width) = (delta.linear_num_value_heads, delta.linear_value_head_dim);
+        let mixed = self.project(block, "attn_qkv.weight", a);
+        let mixed = self
+            .graph
+            .reshape(mixed, [delta.conv_width(), steps, sequences, 1]);
+        let z = self.project(block, "attn_gate.weight", a);
+        let joint = block.weights.get("ssm_ba.weight").is_some();
+        let (beta, gate) = if joint {
+            self.joint_gates(block, delta, a)
+        } else {
+            self.separate_gates(block, delta, a)
+        };
+        let conv_states = self.states(block, delta.conv_state());
+        let states = self.states(block, delta.matrix_state());
+        let joined = self.conv_state(delta, inputs, conv_states, mixed);
+        let state = self.gather(inputs, states, None);
+        let state = self.graph.reshape(state, [width, width, heads, sequences]);
+        let mixed = self.convolve(block, joined);
+        let mixed = self.graph.map(Op::Unary, mixed);
+        let [q, k, v] = self.delta_parts(delta, mixed, joint);
+        let out = self.delta_rule(delta, states, [q, k, v, gate, beta, state]);
+        let z = self.graph.reshape(z, [width, heads, steps, sequences]);
+        let normed = self.rms_norm(block, "ssm_norm.weight", out);
+        let open = self.graph.map(Op::Unary, z);
+        let out = self.graph.mul(normed, open);
+        let all = width.saturating_mul(heads);
+        let out = self.graph.reshape(out, [all, steps, sequences, 1]);
+        let out = self.project(block, "ssm_out.weight", out);
+        let [hidden, ..] = self.graph.at(out).ne;
+        self.graph.reshape(out, [hidden, self.batch.tokens, 1, 1])
+    }
+
+    /// Write strength and decay from a matrix each (Qwen3.5).
+    fn separate_gates(&mut self, block: &Block, delta: &GatedDeltaNet, a: Id) -> (Id, Id) {
+        let (steps, sequences) = (self.steps(), self.batch.sequences);
+        let heads = delta.linear_num_value_heads;
+        let beta = self.project(block, "ssm_beta.weight", a);
+        let beta = self.graph.reshape(beta, [1, heads, steps, sequences]);
+        let beta = self.graph.map(Op::Sigmoid, beta);
+        let alpha = self.project(block, "ssm_alpha.weight", a);
+        let alpha = self.graph.reshape(alpha, [heads, steps, sequences, 1]);
+        (beta, self.decay(block, heads, alpha))
+    }
+
+    /// Both from one matrix, head by head (Qwen3-Next).
+    fn joint_gates(&mut self, block: &Block, delta: &GatedDeltaNet, a: Id) -> (Id, Id) {
+        let (steps, sequences) = (self.steps(), self.batch.sequences);
+        let (heads, keys) = (delta.linear_num_value_heads, delta.linear_num_key_heads);
+        let each = heads / keys.max(1);
+        let both = self.project(block, "ssm_ba.weight", a);
+        let both = self.graph.reshape(both, [2 * each, keys, steps, sequences]);
+        let [_, nb1, nb2, nb3] = self.graph.at(both).nb;
+        let ne = [each, keys, steps, sequences];
+        let beta = self.graph.view(both, ne, [nb1, nb2, nb3], 0);
+        let alpha = self.graph.view(both, ne, [nb1, nb2, nb3], F32 * each);
+        let beta = self.graph.cont(beta);
+        let beta = self.graph.map(Op::Sigmoid, beta);
+        let alpha = self.graph.cont_as(alpha, [heads, steps, sequences, 1]);
+        let gate = self.decay(block, heads, alpha);
+        let beta = self.graph.reshape(beta, [1, heads, steps, sequences]);
+        (beta, gate)
+    }
+
+    fn decay(&mut self, block: &Block, heads: u64, alpha: Id) -> Id {
+        let (steps, sequences) = (self.steps(), self.batch.sequences);
+        let alpha = self.bias(block, "ssm_dt.bias", alpha);
+        let mut gate = self.graph.map(Op::Softplus, alpha);
+        if let Some(rate) = self.weight(block, "ssm_a") {
+            gate = self.graph.mul(gate, rate);
+        }
+        self.graph.reshape(gate, [1, heads, steps, sequences])
+    }
+
+    /// The convolution's input: its last taps before the new tokens (`build_conv_state`).
+    fn conv_state(
+        &mut self,
+        delta: &GatedDeltaNet,
+        inputs: StateInputs,
+        states: States,
+        mixed: Id,
+    ) -> Id {
+        let taps = delta.linear_conv_kernel_dim.saturating_sub(1);
+        let conv = self.gather(inputs, states, None);
+        let sequences = self.batch.sequences;
+        let conv = self
+            .graph
+            .reshape(conv, [taps, delta.conv_width(), sequences, 1]);
+        let mixed = self.graph.transpose(mixed);
+        let joined = self.graph.concat(conv, mixed, 0);
+        let [length, ..] = self.graph.at(joined).ne;
+        let written = self.load.rollback_states.saturating_add(1);
+        self.store_taps(states, joined, taps, written, length.saturating_sub(taps));
+        joined
+    }
+
+    /// Normalized queries and keys, and values, of the convolution's output.
+    fn delta_parts(&mut self, delta: &GatedDeltaNet, mixed: Id, repeated: bool) -> [Id; 3] {
+        let (steps, sequences) = (self.steps(), self.batch.sequences);
+        let (keys, key) = (delta.linear_num_key_heads, delta.linear_key_head_dim);
+        let (heads, width) = (delta.linear_num_value_heads, delta.linear_value_head_dim);
+        let row = row_bytes(Type::F32, delta.conv_width());
+        let plane = row.saturating_mul(steps);
+        let key_ne = [key, keys, steps, sequences];
+        let key_nb = [F32 * key, row, plane];
+        let half = F32 * delta.key_width();
+        let q = self.graph.view(mixed, key_ne, key_nb, 0);
+        let k = self.graph.view(mixed, key_ne, key_nb, half);
+        let v = self.graph.view(
+            mixed,
+            [width, heads, steps, sequences],
+            [F32 * width, row, plane],
+            2 * half,
+        );
+        let [q, k] = [q, k].map(|part| {
+            let normed = self.graph.map(Op::RmsNorm, part);
+            let scaled = self.graph.scale(normed);
+            if !repeated || keys == heads {
+                return scaled;
+            }
+            let each = heads / keys.max(1);
+            let tokens = steps.saturating_mul(sequences);
+            let deep = self.graph.reshape(scaled, [key, 1, keys, tokens]);
+            let deep = self.graph.repeat(deep, [key, each, keys, tokens]);
+            self.graph.reshape(deep, [key, heads, steps, sequences])
+        });
+        [q, k, v]
+    }
+
+    /// The fused recurrence and its new states (`build_recurrent_attn`).
+    fn delta_rule(&mut self, delta: &GatedDeltaNet, states: States, sources: [Id; 6]) -> Id {
+        let (steps, sequences) = (self.steps(), self.batch.sequences);
+        let (heads, width) = (delta.linear_num_value_heads, delta.linear_value_head_dim);
+        let snapshots = self.load.rollback_states.saturating_add(1);
+        let tokens = steps.saturating_mul(sequences);
+        let state_rows = snapshots.saturating_mul(width).saturating_mul(sequences);
+        let row = heads.saturating_mul(width);
+        let ne = [row, tokens.saturating_add(state_rows), 1, 1];
+        let result = self.graph.node(Op::GatedDeltaNet, Type::F32, ne, sources);
+        let line = F32 * row;
+        let out = self.graph.view(
+            result,
+            [width, heads, steps, sequences],
+            [F32 * width, line, line.saturating_mul(steps)],
+            0,
+        );
+        let written = if snapshots > 1 {
+            steps.min(snapshots)
+        } else {
+            1
+        };
+        self.store_snapshots(states, result, written, line.saturating_mul(tokens));
+        out
+    }
+}
