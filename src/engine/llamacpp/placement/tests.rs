@@ -108,3 +108,32 @@ fn refusals_say_what_is_wrong() {
     );
     assert!(message(pattern("(", "CPU")).starts_with("cannot evaluate the pattern `(`: unclosed"));
 }
+
+#[test]
+fn terms_say_what_a_device_holds() {
+    let table = table();
+    let texts = |placement: &Placement, device| {
+        let terms = super::weights_terms(placement, &table, device);
+        let total: Bytes = terms.iter().map(|term| term.bytes).sum();
+        assert_eq!(total, placement.of(device).bytes);
+        let texts: Vec<String> = terms.iter().map(|term| term.why.text()).collect();
+        texts
+    };
+    let placement = place(1, 3, &[Override::AllExperts]).expect("placed");
+    assert_eq!(
+        texts(&placement, Device::Gpu(0)),
+        [
+            "F16, 16.03 bits per weight over the whole file: 2 of 4 blocks and the output layer = 782.0 KiB",
+            "held a second time, because a block or the output layer here needs it: the embedding as output head, rotary factors = 512.0 KiB",
+        ]
+    );
+    assert_eq!(
+        texts(&placement, Device::Host),
+        [
+            "F16, 16.03 bits per weight over the whole file: input embedding and 2 of 4 blocks = 4.3 MiB",
+            "kept in main memory by expert offload or tensor overrides, or because the GPU lacks the operation = 3.0 MiB",
+        ]
+    );
+    let none = place(1, 0, &[]).expect("placed");
+    assert!(texts(&none, Device::Gpu(0)).is_empty());
+}
