@@ -10,6 +10,8 @@
 mod export;
 #[path = "core/hardware/mod.rs"]
 mod hardware;
+#[path = "core/llamacpp_fit/mod.rs"]
+mod llamacpp_fit;
 #[path = "core/llamacpp_mem/mod.rs"]
 mod llamacpp_mem;
 #[path = "core/llamacpp_sizes.rs"]

@@ -1,7 +1,7 @@
 //! llama.cpp's own allocation sizes against the projection (`tests/data/oracle/llamacpp_mem.jsonl`).
 
 mod errors;
-mod row;
+pub(crate) mod row;
 
 use plimsoll::engine::llamacpp::LlamaCpp;
 use plimsoll::engine::{Engine as _, Inputs, Memo, Outcome};
@@ -16,7 +16,7 @@ const ROWS: &str = include_str!("../../data/oracle/llamacpp_mem.jsonl");
 
 /// What the projection says of one device, in MiB, by the engine's own buffers.
 #[derive(Clone, Copy, Debug, Default)]
-struct Buffers {
+pub(crate) struct Buffers {
     model: f64,
     context: f64,
     compute: f64,

@@ -79,7 +79,7 @@ impl Row {
     }
 
     pub(crate) fn model(&self) -> Option<Model> {
-        preset(self.json["preset"].as_str()?)
+        preset_with(self.json["preset"].as_str()?, None)
     }
 
     /// Cards of equal memory, with room for anything.
@@ -235,11 +235,12 @@ pub(crate) fn machine(cards: &[Bytes], compute_capability: (u32, u32)) -> Machin
     }
 }
 
-/// The model of a preset, read once.
-pub(crate) fn preset(id: &str) -> Option<Model> {
-    static READ: Mutex<BTreeMap<String, Option<Model>>> = Mutex::new(BTreeMap::new());
+/// The model of a preset, read once, with another trained context where one is given.
+pub(crate) fn preset_with(id: &str, trained: Option<u64>) -> Option<Model> {
+    type Read = BTreeMap<(String, Option<u64>), Option<Model>>;
+    static READ: Mutex<Read> = Mutex::new(BTreeMap::new());
     let mut read = READ.lock().expect("no test panics with it");
-    read.entry(id.to_owned())
+    read.entry((id.to_owned(), trained))
         .or_insert_with(|| {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/models");
             let families = std::fs::read_dir(folder).expect("presets are there");
@@ -250,7 +251,11 @@ pub(crate) fn preset(id: &str) -> Option<Model> {
             let text = std::fs::read_to_string(file).expect("a preset can be read");
             let table: toml::Table = toml::from_str(&text).expect("a preset is TOML");
             let config = serde_json::to_value(&table["config"]).expect("a configuration");
-            Some(from_config(id, &config, &Map::new()).expect("a known family"))
+            let mut overrides = Map::new();
+            if let Some(trained) = trained {
+                overrides.insert("max_position_embeddings".to_owned(), trained.into());
+            }
+            Some(from_config(id, &config, &overrides).expect("a known family"))
         })
         .clone()
 }

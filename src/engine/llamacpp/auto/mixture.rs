@@ -127,7 +127,7 @@ fn extra(search: &Search<'_>, state: State, device: usize) -> State {
     let next = (device + 1 < devices).then_some(device + 1);
     layers = with(&layers, device, |target| {
         target.layers += 1;
-        target.partial += 1;
+        target.partial = target.partial.wrapping_add(1);
         target.overflow = next;
     });
     let attempt = |first: Fraction| {
