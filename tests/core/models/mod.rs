@@ -1,5 +1,6 @@
 //! Models: presets, parameter counts, configurations good and bad.
 
+mod caches;
 mod catalog;
 mod config;
 mod hostile;
