@@ -23,6 +23,8 @@
 //! `quant`, `model`, `plan`, `projection`, `engine`, `advisor`, `report` and `export` do no I/O, read no clock and no
 //! environment.
 
+#[cfg(feature = "gui")]
+pub mod app;
 pub mod catalog;
 pub mod engine;
 pub mod export;

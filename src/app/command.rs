@@ -1,0 +1,231 @@
+//! What can be done beside editing fields: one variant each, with its text, tooltip and shortcut.
+
+use std::path::PathBuf;
+
+use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
+
+use crate::store::Overwrite;
+
+use super::chooser::Purpose;
+use super::state::Tab;
+use super::texts::Texts;
+
+/// Something that does I/O, changes the window, or replaces the plan as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Starts over.
+    NewPlan,
+    /// Asks for a plan file and opens it.
+    OpenPlan,
+    /// Opens what lies at a path: a plan, a detection report, a model file or folder.
+    OpenPath(PathBuf),
+    /// Asks for a path in the window and opens it.
+    TypeOpenPath,
+    /// Saves the plan where it came from, or asks.
+    SavePlan,
+    /// Asks where to save the plan.
+    SavePlanAs,
+    /// Asks in the window where to save the plan.
+    TypePlanPath,
+    /// Asks where to save the launch.
+    SaveLaunch,
+    /// Asks in the window where to save the launch.
+    TypeLaunchPath,
+    /// Puts the launch on the clipboard.
+    CopyLaunch,
+    /// Asks for a model file.
+    OpenModelFile,
+    /// Asks for a folder with a model.
+    OpenModelFolder,
+    /// Looks at the machine again.
+    Detect,
+    /// Puts the report about this machine on the clipboard.
+    CopyReport,
+    /// Asks where to save the report about this machine.
+    SaveReport,
+    /// Asks for a report about another machine.
+    OpenReport,
+    /// Dark to light and back.
+    SwitchTheme,
+    /// Shows a tab of the picture.
+    Show(Tab),
+    /// Opens the list of models.
+    ChooseModel,
+    /// Opens the list of machines.
+    ChooseMachine,
+    /// Closes the window.
+    Quit,
+    /// Gives up unsaved changes and goes on.
+    Discard(Box<Command>),
+    /// Saves the plan and goes on.
+    SaveThen(Box<Command>),
+    /// Writes to a path that was typed.
+    Write {
+        /// What.
+        purpose: Purpose,
+        /// Where.
+        path: PathBuf,
+        /// What to do about a file that is there.
+        overwrite: Overwrite,
+    },
+}
+
+/// Commands with a shortcut. Longer combinations first: a shorter one also matches with Shift held.
+const SHORTCUTS: &[Command] = &[
+    Command::SavePlanAs,
+    Command::CopyLaunch,
+    Command::NewPlan,
+    Command::OpenPlan,
+    Command::SavePlan,
+    Command::SaveLaunch,
+    Command::ChooseModel,
+    Command::ChooseMachine,
+    Command::Show(Tab::Memory),
+    Command::Show(Tab::Curves),
+    Command::Detect,
+    Command::SwitchTheme,
+    Command::Quit,
+];
+
+impl Command {
+    /// What a button or menu entry says.
+    pub fn text(&self, texts: &Texts) -> &'static str {
+        match self {
+            Self::NewPlan => texts.new_plan,
+            Self::OpenPlan => texts.open_plan,
+            Self::OpenPath(_) => texts.open,
+            Self::TypeOpenPath => texts.type_open_path,
+            Self::SavePlan => texts.save_plan,
+            Self::SavePlanAs => texts.save_plan_as,
+            Self::TypePlanPath | Self::TypeLaunchPath => texts.type_save_path,
+            Self::SaveLaunch => texts.save_launch,
+            Self::CopyLaunch => texts.copy,
+            Self::OpenModelFile => texts.open_model_file,
+            Self::OpenModelFolder => texts.open_model_folder,
+            Self::Detect => texts.detect_again,
+            Self::CopyReport => texts.copy_report,
+            Self::SaveReport => texts.save_report,
+            Self::OpenReport => texts.open_report,
+            Self::SwitchTheme => texts.switch_theme,
+            Self::Show(tab) => tab.text(texts),
+            Self::ChooseModel => texts.choose_model,
+            Self::ChooseMachine => texts.choose_machine,
+            Self::Quit => texts.quit,
+            Self::Discard(_) => texts.discard,
+            Self::Write { .. } | Self::SaveThen(_) => texts.save,
+        }
+    }
+
+    /// What it does, in a sentence; empty where the text says it all.
+    pub fn tooltip(&self, texts: &Texts) -> &'static str {
+        match self {
+            Self::SaveLaunch => texts.save_launch_help,
+            Self::TypeLaunchPath | Self::TypePlanPath | Self::TypeOpenPath => texts.type_path_help,
+            Self::CopyLaunch => texts.copy_launch_help,
+            Self::Detect => texts.detect_help,
+            Self::CopyReport => texts.copy_report_help,
+            Self::SaveReport => texts.save_report_help,
+            Self::OpenReport => texts.open_report_help,
+            Self::OpenModelFile => texts.open_model_file_help,
+            Self::OpenModelFolder => texts.open_model_folder_help,
+            Self::NewPlan
+            | Self::OpenPlan
+            | Self::OpenPath(_)
+            | Self::SavePlan
+            | Self::SavePlanAs
+            | Self::SwitchTheme
+            | Self::Show(_)
+            | Self::ChooseModel
+            | Self::ChooseMachine
+            | Self::Quit
+            | Self::Discard(_)
+            | Self::SaveThen(_)
+            | Self::Write { .. } => "",
+        }
+    }
+
+    /// The keys for it.
+    pub fn shortcut(&self) -> Option<KeyboardShortcut> {
+        let with = |modifiers, key| Some(KeyboardShortcut::new(modifiers, key));
+        let shift = Modifiers::COMMAND | Modifiers::SHIFT;
+        match self {
+            Self::NewPlan => with(Modifiers::COMMAND, Key::N),
+            Self::OpenPlan => with(Modifiers::COMMAND, Key::O),
+            Self::SavePlan => with(Modifiers::COMMAND, Key::S),
+            Self::SavePlanAs => with(shift, Key::S),
+            Self::SaveLaunch => with(Modifiers::COMMAND, Key::E),
+            Self::CopyLaunch => with(shift, Key::C),
+            Self::ChooseModel => with(Modifiers::COMMAND, Key::M),
+            Self::ChooseMachine => with(Modifiers::COMMAND, Key::G),
+            Self::Show(Tab::Memory) => with(Modifiers::COMMAND, Key::Num1),
+            Self::Show(Tab::Curves) => with(Modifiers::COMMAND, Key::Num2),
+            Self::Detect => with(Modifiers::NONE, Key::F5),
+            Self::SwitchTheme => with(Modifiers::COMMAND, Key::T),
+            Self::Quit => with(Modifiers::COMMAND, Key::Q),
+            _ => None,
+        }
+    }
+
+    /// Tooltip and shortcut together, for a hover; empty where there is neither.
+    pub fn hover(&self, texts: &Texts, context: &Context) -> String {
+        let keys = self
+            .shortcut()
+            .map(|shortcut| context.format_shortcut(&shortcut));
+        match (self.tooltip(texts), keys) {
+            (tooltip, None) => tooltip.to_owned(),
+            ("", Some(keys)) => keys,
+            (tooltip, Some(keys)) => format!("{tooltip} ({keys})"),
+        }
+    }
+}
+
+/// Commands waiting for the end of the frame.
+#[derive(Debug, Default)]
+pub struct Queue(Vec<Command>);
+
+impl Queue {
+    /// Adds one.
+    pub fn send(&mut self, command: Command) {
+        self.0.push(command);
+    }
+
+    /// Adds those whose keys were pressed.
+    pub fn send_shortcuts(&mut self, context: &Context) {
+        context.input_mut(|input| {
+            for command in SHORTCUTS {
+                if command
+                    .shortcut()
+                    .is_some_and(|shortcut| input.consume_shortcut(&shortcut))
+                {
+                    self.0.push(command.clone());
+                }
+            }
+        });
+    }
+
+    /// Takes all of them.
+    pub fn take(&mut self) -> Vec<Command> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::texts::ENGLISH;
+
+    #[test]
+    fn shortcuts_are_unique_and_longest_first() {
+        let keys: Vec<KeyboardShortcut> = SHORTCUTS.iter().filter_map(Command::shortcut).collect();
+        assert_eq!(keys.len(), SHORTCUTS.len());
+        for (index, first) in keys.iter().enumerate() {
+            for second in keys.iter().skip(index + 1) {
+                assert_ne!(first, second);
+                assert!(!second.modifiers.shift || first.modifiers.shift);
+            }
+        }
+        for command in SHORTCUTS {
+            assert!(!command.text(&ENGLISH).is_empty(), "{command:?}");
+        }
+    }
+}

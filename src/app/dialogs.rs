@@ -1,0 +1,161 @@
+//! Questions in the middle of the window.
+
+use std::path::PathBuf;
+
+use eframe::egui::{Context, Id, Key, Modal, RichText, TextEdit, Ui};
+
+use crate::store::Overwrite;
+
+use super::chooser::Purpose;
+use super::command::{Command, Queue};
+use super::document::Document;
+use super::state::{Dialog, UiState};
+use super::texts::{Texts, fill};
+use super::theme::{self, GRID, Tokens};
+use super::widgets;
+
+/// What an answer asks for.
+enum Answer {
+    /// Nothing; the question goes.
+    Cancel,
+    /// This; the question goes.
+    Send(Command),
+}
+
+/// Shows the question that waits, if one does.
+pub(super) fn show(
+    context: &Context,
+    texts: &Texts,
+    state: &mut UiState,
+    document: &Document,
+    queue: &mut Queue,
+) {
+    let Some(dialog) = &mut state.dialog else {
+        return;
+    };
+    let modal = Modal::new(Id::unique("dialog")).show(context, |ui| {
+        ui.set_width(440.0);
+        match dialog {
+            Dialog::Path {
+                purpose,
+                text,
+                problem,
+            } => path(ui, texts, *purpose, text, problem.as_deref()),
+            Dialog::Overwrite { purpose, path } => overwrite(ui, texts, *purpose, path),
+            Dialog::Unsaved { then } => unsaved(ui, texts, document, then),
+        }
+    });
+    let closed = modal.should_close();
+    match modal.inner {
+        Some(Answer::Send(command)) => {
+            state.dialog = None;
+            queue.send(command);
+        }
+        Some(Answer::Cancel) => state.dialog = None,
+        None if closed => state.dialog = None,
+        None => {}
+    }
+}
+
+fn title(ui: &mut Ui, text: &str) {
+    ui.label(RichText::new(text).text_style(theme::strong()));
+    ui.add_space(GRID);
+}
+
+fn path(
+    ui: &mut Ui,
+    texts: &Texts,
+    purpose: Purpose,
+    text: &mut String,
+    problem: Option<&str>,
+) -> Option<Answer> {
+    title(ui, purpose.title(texts));
+    let field = TextEdit::singleline(text)
+        .hint_text(texts.path_hint)
+        .desired_width(f32::INFINITY);
+    let field = ui.add(field).accessible_name(texts.path);
+    if ui.memory(|memory| memory.focused().is_none()) {
+        field.request_focus();
+    }
+    let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+    widgets::fact(ui, texts.path_help);
+    if let Some(problem) = problem {
+        ui.colored_label(Tokens::of(ui).bad, problem);
+    }
+    ui.add_space(2.0 * GRID);
+    let word = if purpose.saves() {
+        texts.save
+    } else {
+        texts.open
+    };
+    let mut answer = None;
+    ui.horizontal(|ui| {
+        let ready = !text.trim().is_empty();
+        ui.add_enabled_ui(ready, |ui| {
+            if widgets::primary(ui, word).clicked() || (entered && ready) {
+                answer = Some(Answer::Send(Command::Write {
+                    purpose,
+                    path: expand(text.trim()),
+                    overwrite: Overwrite::Refuse,
+                }));
+            }
+        });
+        if widgets::ghost(ui, texts.cancel).clicked() {
+            answer = Some(Answer::Cancel);
+        }
+    });
+    answer
+}
+
+/// `~/` is the home folder, as everywhere.
+fn expand(text: &str) -> PathBuf {
+    match text.strip_prefix("~/") {
+        Some(rest) => {
+            std::env::home_dir().map_or_else(|| PathBuf::from(text), |home| home.join(rest))
+        }
+        None => PathBuf::from(text),
+    }
+}
+
+fn overwrite(ui: &mut Ui, texts: &Texts, purpose: Purpose, path: &PathBuf) -> Option<Answer> {
+    title(ui, texts.overwrite_title);
+    let shown = path.display().to_string();
+    ui.label(fill(texts.overwrite_help, &[("path", &shown)]));
+    ui.add_space(2.0 * GRID);
+    let mut answer = None;
+    ui.horizontal(|ui| {
+        if widgets::primary(ui, texts.replace).clicked() {
+            answer = Some(Answer::Send(Command::Write {
+                purpose,
+                path: path.clone(),
+                overwrite: Overwrite::Replace,
+            }));
+        }
+        if widgets::ghost(ui, texts.cancel).clicked() {
+            answer = Some(Answer::Cancel);
+        }
+    });
+    answer
+}
+
+fn unsaved(ui: &mut Ui, texts: &Texts, document: &Document, then: &Command) -> Option<Answer> {
+    title(ui, texts.unsaved_title);
+    let name = document.name();
+    let name = name.as_deref().unwrap_or(texts.untitled);
+    ui.label(fill(texts.unsaved_help, &[("name", name)]));
+    ui.add_space(2.0 * GRID);
+    let mut answer = None;
+    ui.horizontal(|ui| {
+        let then = || Box::new(then.clone());
+        if widgets::primary(ui, texts.save).clicked() {
+            answer = Some(Answer::Send(Command::SaveThen(then())));
+        }
+        if widgets::ghost(ui, texts.discard).clicked() {
+            answer = Some(Answer::Send(Command::Discard(then())));
+        }
+        if widgets::ghost(ui, texts.cancel).clicked() {
+            answer = Some(Answer::Cancel);
+        }
+    });
+    answer
+}

@@ -1,0 +1,93 @@
+//! The plan on the desk, where it came from, and whether it changed since.
+
+use std::path::{Path, PathBuf};
+
+use crate::engine::ENGINES;
+use crate::plan::{FitOptions, LaunchOptions, ModelRef, Plan, SCHEMA, Settings};
+
+/// A plan and its file.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// As it is now. A new one has no model yet.
+    pub plan: Plan,
+    /// Where it is saved, if it is.
+    pub path: Option<PathBuf>,
+    saved: Plan,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        let plan = empty_plan();
+        Self {
+            saved: plan.clone(),
+            plan,
+            path: None,
+        }
+    }
+}
+
+/// A plan of nothing yet, for the first engine and this machine.
+fn empty_plan() -> Plan {
+    Plan {
+        schema: SCHEMA,
+        engine: ENGINES
+            .first()
+            .map(|engine| engine.id().to_owned())
+            .unwrap_or_default(),
+        model: ModelRef::default(),
+        machine: None,
+        settings: Settings::new(),
+        launch: LaunchOptions::default(),
+        fit: FitOptions::default(),
+    }
+}
+
+impl Document {
+    /// A plan as read from a file.
+    pub fn opened(plan: Plan, path: PathBuf) -> Self {
+        Self {
+            saved: plan.clone(),
+            plan,
+            path: Some(path),
+        }
+    }
+
+    /// Gives up what was changed: nobody will be asked about it.
+    pub fn forget_changes(&mut self) {
+        self.saved = self.plan.clone();
+    }
+
+    /// There are changes that no file has.
+    pub fn unsaved(&self) -> bool {
+        self.plan != self.saved
+    }
+
+    /// The plan was written there.
+    pub fn saved_as(&mut self, plan: Plan, path: &Path) {
+        self.saved = plan;
+        self.path = Some(path.to_owned());
+    }
+
+    /// The file's name, where there is a file.
+    pub fn name(&self) -> Option<String> {
+        let name = self.path.as_deref()?.file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    }
+
+    /// A model was chosen.
+    pub fn has_model(&self) -> bool {
+        self.plan.model.preset.is_some() || self.plan.model.path.is_some()
+    }
+
+    /// A name for the plan's file.
+    pub fn suggested_name(&self) -> String {
+        if let Some(name) = self.name() {
+            return name;
+        }
+        let model = self.plan.model.preset.as_deref().or_else(|| {
+            let path = Path::new(self.plan.model.path.as_deref()?);
+            path.file_stem()?.to_str()
+        });
+        format!("{}.toml", model.unwrap_or("plan"))
+    }
+}

@@ -1,0 +1,164 @@
+//! Figures as text. Nothing is computed here.
+
+use crate::plan::Value;
+use crate::projection::grouped;
+use crate::report::{DeviceKind, DeviceReport};
+use crate::units::{Bytes, GIB};
+
+use super::texts::{Texts, fill};
+
+/// GiB with two decimals, without the unit.
+pub(crate) fn gib(bytes: Bytes) -> String {
+    format!("{:.2}", bytes.as_gib())
+}
+
+/// GiB with one decimal, without the unit: the label inside a bar.
+pub(crate) fn gib_short(bytes: Bytes) -> String {
+    format!("{:.1}", bytes.as_gib())
+}
+
+/// A difference in GiB with its unit, never "-0.0".
+pub(crate) fn gib_difference(bytes: i64, decimals: usize) -> String {
+    let gib = bytes.unsigned_abs() as f64 / GIB as f64;
+    let text = format!("{gib:.decimals$}");
+    let zero = text.chars().all(|digit| matches!(digit, '0' | '.'));
+    let sign = if bytes < 0 && !zero { "−" } else { "" };
+    format!("{sign}{text} GiB")
+}
+
+/// Memory with as few decimals as it needs: "24 GiB", "23.5 GiB".
+pub(crate) fn capacity(bytes: Bytes) -> String {
+    let text = format!("{:.1}", bytes.as_gib());
+    format!("{} GiB", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// A number of parameters as model cards give it.
+pub(crate) fn parameters(count: u64) -> String {
+    let (divisor, unit) = match count {
+        1_000_000_000_000.. => (1e12, "T"),
+        1_000_000_000.. => (1e9, "B"),
+        1_000_000.. => (1e6, "M"),
+        _ => return grouped(count),
+    };
+    let scaled = count as f64 / divisor;
+    if scaled < 100.0 {
+        format!("{scaled:.1} {unit}")
+    } else {
+        format!("{scaled:.0} {unit}")
+    }
+}
+
+/// A whole number with separators.
+pub(crate) fn integer(number: i64) -> String {
+    let sign = if number < 0 { "−" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
+/// A number that [`integer`] wrote, or as a person types it ("32k", "32 768").
+pub(crate) fn parse_integer(text: &str) -> Option<i64> {
+    let compact: String = text
+        .trim()
+        .chars()
+        .filter(|letter| !matches!(letter, ',' | ' ' | '_' | '\u{a0}' | '\u{202f}'))
+        .collect::<String>()
+        .replace('−', "-");
+    let (digits, factor) = match compact.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1024),
+        None => match compact.strip_suffix(['m', 'M']) {
+            Some(digits) => (digits, 1024 * 1024),
+            None => (compact.as_str(), 1),
+        },
+    };
+    digits.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+/// A setting's value as a person reads it.
+pub(crate) fn value(value: &Value, texts: &Texts) -> String {
+    match value {
+        Value::Bool(true) => texts.on.to_owned(),
+        Value::Bool(false) => texts.off.to_owned(),
+        Value::Integer(number) => integer(*number),
+        Value::Number(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::List(items) => items
+            .iter()
+            .map(|item| self::value(item, texts))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+/// What to call a device in a sentence: "GPU 0", "node 1, GPU 0", "RAM".
+pub(crate) fn device(device: &DeviceReport, texts: &Texts) -> String {
+    match device.kind {
+        DeviceKind::Host => return texts.ram.to_owned(),
+        DeviceKind::Unified if device.id == "unified" => return texts.unified_memory.to_owned(),
+        DeviceKind::Unified | DeviceKind::Gpu => {}
+    }
+    let (node, local) = match device.id.split_once('/') {
+        Some((node, local)) => (node.strip_prefix("node"), local),
+        None => (None, device.id.as_str()),
+    };
+    let number = local.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    match node {
+        None => fill(texts.gpu_number, &[("gpu", number)]),
+        Some(node) => fill(texts.node_gpu_number, &[("node", node), ("gpu", number)]),
+    }
+}
+
+/// A product name without what everybody knows: "NVIDIA GeForce RTX 4090" is "RTX 4090".
+pub(crate) fn product(name: &str) -> &str {
+    let mut rest = name.trim();
+    for brand in [
+        "NVIDIA ",
+        "AMD ",
+        "Intel(R) ",
+        "Intel ",
+        "GeForce ",
+        "Radeon ",
+    ] {
+        rest = rest.strip_prefix(brand).unwrap_or(rest);
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_have_a_true_minus_and_no_negative_zero() {
+        assert_eq!(gib_difference(-3 * GIB as i64, 1), "−3.0 GiB");
+        assert_eq!(gib_difference(-1, 1), "0.0 GiB");
+        assert_eq!(gib_difference(GIB as i64 / 2, 2), "0.50 GiB");
+    }
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("32,768", Some(32_768)),
+            ("32k", Some(32_768)),
+            (" 1 024 ", Some(1024)),
+            ("1m", Some(1_048_576)),
+            ("−5", Some(-5)),
+            ("9999999999999999k", None),
+            ("x", None),
+        ] {
+            assert_eq!(parse_integer(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_read_like_model_cards() {
+        assert_eq!(parameters(32_763_876_352), "32.8 B");
+        assert_eq!(parameters(671_026_419_200), "671 B");
+        assert_eq!(parameters(494_032_768), "494 M");
+        assert_eq!(parameters(1_040_000_000_000), "1.0 T");
+    }
+
+    #[test]
+    fn products_lose_their_brand() {
+        assert_eq!(product("NVIDIA GeForce RTX 4090"), "RTX 4090");
+        assert_eq!(product("AMD Radeon RX 7900 XTX"), "RX 7900 XTX");
+    }
+}

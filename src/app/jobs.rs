@@ -1,0 +1,300 @@
+//! Work beside the window: named threads, one channel back, nothing blocking in a frame.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use eframe::egui::Context;
+
+use crate::engine::Memo;
+use crate::export::File;
+use crate::hardware::detection::Detection;
+use crate::hardware::probe::Progress;
+use crate::plan::{ModelRef, Plan};
+
+use super::chooser::{PathChooser, PathRequest, Purpose};
+use super::opened::{self, Opened};
+use super::sweep::{self, Curve, SweepKey};
+
+/// A kind of work; at most one of each kind runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Looking at the machine.
+    Detect,
+    /// A dialog is open.
+    Choose,
+    /// Reading what was opened.
+    Open,
+    /// Reading a plan's model.
+    Model,
+    /// Writing a file.
+    Save,
+    /// Sweeping a setting for the curves.
+    Sweep,
+}
+
+/// News from a thread.
+pub(crate) enum News {
+    /// Detection is under way.
+    Progress(Progress),
+    /// Detection is done.
+    Detected(Box<Detection>),
+    /// A dialog was answered; `quick` where it came back too fast for a person, so that there was no dialog.
+    Chosen {
+        /// What for.
+        purpose: Purpose,
+        /// The answer.
+        path: Option<PathBuf>,
+        /// There was no dialog.
+        quick: bool,
+    },
+    /// Something was opened, or could not be.
+    Opened {
+        /// From where.
+        path: PathBuf,
+        /// What it was.
+        result: anyhow::Result<Opened>,
+    },
+    /// A plan's model was read, or could not be.
+    Model {
+        /// From where.
+        path: String,
+        /// The model.
+        result: anyhow::Result<crate::model::Model>,
+    },
+    /// A file was written, or not.
+    Saved {
+        /// Which.
+        content: Content,
+        /// Where.
+        path: PathBuf,
+        /// How it went.
+        result: Result<(), crate::store::Error>,
+    },
+    /// A sweep is done.
+    Swept(Box<SweepKey>, Box<Curve>),
+}
+
+/// What is written to a file.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// The plan.
+    Plan(Box<Plan>),
+    /// The launch.
+    Launch(File),
+    /// What was found out about the machine.
+    Report(Arc<Detection>),
+}
+
+/// Whether work runs on threads, or at once for tests that must not wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// Named threads.
+    Real,
+    /// In the call itself.
+    Inline,
+}
+
+/// How a machine is looked at.
+pub type Detector = Arc<dyn Fn(&dyn Fn(Progress)) -> Detection + Send + Sync>;
+
+/// Longest time that a person cannot need to cancel a dialog.
+const QUICK: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// All work that is under way.
+pub(crate) struct Jobs {
+    context: Context,
+    threads: Threads,
+    sender: Sender<(Task, Option<News>)>,
+    receiver: Receiver<(Task, Option<News>)>,
+    running: Vec<Task>,
+}
+
+impl Jobs {
+    /// Nothing under way; finished work wakes the window of `context`.
+    pub(crate) fn new(context: Context, threads: Threads) -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            context,
+            threads,
+            sender,
+            receiver,
+            running: Vec::new(),
+        }
+    }
+
+    /// Is work of this kind under way?
+    pub(crate) fn busy(&self, task: Task) -> bool {
+        self.running.contains(&task)
+    }
+
+    /// Looks at the machine.
+    pub(crate) fn detect(&mut self, detector: &Detector) {
+        let detector = Arc::clone(detector);
+        self.start(Task::Detect, "detect", move |tell| {
+            let detection = detector(&|progress| tell(News::Progress(progress)));
+            tell(News::Detected(Box::new(detection)));
+        });
+    }
+
+    /// Asks for a path.
+    pub(crate) fn choose(&mut self, chooser: &Arc<dyn PathChooser>, request: PathRequest) {
+        let chooser = Arc::clone(chooser);
+        self.start(Task::Choose, "dialog", move |tell| {
+            let asked = std::time::Instant::now();
+            let path = chooser.choose(&request);
+            tell(News::Chosen {
+                purpose: request.purpose,
+                quick: path.is_none() && asked.elapsed() < QUICK,
+                path,
+            });
+        });
+    }
+
+    /// Opens whatever lies at a path.
+    pub(crate) fn open(&mut self, path: PathBuf) {
+        self.start(Task::Open, "open", move |tell| {
+            let result = opened::open(&path);
+            tell(News::Opened { path, result });
+        });
+    }
+
+    /// Reads the model of a plan.
+    pub(crate) fn read_model(&mut self, path: String, reference: ModelRef) {
+        self.start(Task::Model, "model", move |tell| {
+            let result = opened::model(&reference);
+            tell(News::Model { path, result });
+        });
+    }
+
+    /// Writes a file.
+    pub(crate) fn save(
+        &mut self,
+        content: Content,
+        path: PathBuf,
+        overwrite: crate::store::Overwrite,
+    ) {
+        self.start(Task::Save, "save", move |tell| {
+            let result = opened::save(&content, &path, overwrite);
+            tell(News::Saved {
+                content,
+                path,
+                result,
+            });
+        });
+    }
+
+    /// Sweeps a setting.
+    pub(crate) fn sweep(&mut self, key: SweepKey, memo: Arc<Memo>) {
+        self.start(Task::Sweep, "sweep", move |tell| {
+            let curve = sweep::curve(&key, &memo);
+            tell(News::Swept(Box::new(key), Box::new(curve)));
+        });
+    }
+
+    /// What has come in since the last call.
+    pub(crate) fn news(&mut self) -> Vec<News> {
+        let mut all = Vec::new();
+        while let Ok((task, news)) = self.receiver.try_recv() {
+            match news {
+                Some(news) => all.push(news),
+                None => self.running.retain(|running| *running != task),
+            }
+        }
+        all
+    }
+
+    /// Starts work, unless work of its kind is under way.
+    fn start(&mut self, task: Task, name: &str, work: impl FnOnce(&dyn Fn(News)) + Send + 'static) {
+        if self.busy(task) {
+            return;
+        }
+        self.running.push(task);
+        let done = Done {
+            task,
+            sender: self.sender.clone(),
+            context: self.context.clone(),
+        };
+        let run = move || work(&|news| done.tell(news));
+        match self.threads {
+            Threads::Inline => run(),
+            Threads::Real => {
+                // A thread that cannot be had drops `run`, and with it `done`, which ends the task.
+                if let Err(error) = std::thread::Builder::new().name(name.to_owned()).spawn(run) {
+                    log::error!("could not start the thread `{name}`: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// Reports the end of a task when it goes, however it goes.
+struct Done {
+    task: Task,
+    sender: Sender<(Task, Option<News>)>,
+    context: Context,
+}
+
+impl Done {
+    fn tell(&self, news: News) {
+        // The window may be closed by now; then nobody wants to know.
+        self.sender.send((self.task, Some(news))).ok();
+        self.context.request_repaint();
+    }
+}
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        self.sender.send((self.task, None)).ok();
+        self.context.request_repaint();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fake;
+
+    impl PathChooser for Fake {
+        fn choose(&self, _: &PathRequest) -> Option<PathBuf> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_dialog_that_never_was_is_told_apart() {
+        let mut jobs = Jobs::new(Context::default(), Threads::Inline);
+        let chooser: Arc<dyn PathChooser> = Arc::new(Fake);
+        jobs.choose(
+            &chooser,
+            PathRequest {
+                purpose: Purpose::SavePlan,
+                title: "",
+                file_name: String::new(),
+                folder: None,
+            },
+        );
+        assert!(jobs.busy(Task::Choose));
+        let news = jobs.news();
+        assert!(matches!(
+            news.as_slice(),
+            [News::Chosen {
+                path: None,
+                quick: true,
+                ..
+            }]
+        ));
+        assert!(!jobs.busy(Task::Choose));
+    }
+
+    #[test]
+    fn a_thread_that_panics_ends_its_task() {
+        let mut jobs = Jobs::new(Context::default(), Threads::Real);
+        jobs.start(Task::Open, "panics", |_| panic!("on purpose"));
+        while jobs.busy(Task::Open) {
+            jobs.news();
+            std::thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What is shown: the report, the launch and the curve of the plan on the desk, each made again only when one of its
+//! inputs has another value.
+
+use std::sync::Arc;
+
+use crate::engine::launch::LaunchInputs;
+use crate::engine::{self, Engine, Inputs, Memo, setting};
+use crate::export::{self, Export, File};
+use crate::hardware::Machine;
+use crate::model::Model;
+use crate::plan::{Plan, Settings};
+use crate::report::{self, Report, Request};
+
+use super::sweep::{Curve, SweepKey};
+
+/// The model and the machine that the plan means.
+#[derive(Clone, Default)]
+pub(crate) struct Subject {
+    /// The model, read.
+    pub(crate) model: Option<Arc<Model>>,
+    /// Where the model is published in the engine's format.
+    pub(crate) repository: Option<String>,
+    /// The machine, resolved.
+    pub(crate) machine: Option<Arc<Machine>>,
+}
+
+impl Subject {
+    fn is(&self, other: &Self) -> bool {
+        same(self.model.as_ref(), other.model.as_ref())
+            && same(self.machine.as_ref(), other.machine.as_ref())
+            && self.repository == other.repository
+    }
+}
+
+fn same<T>(a: Option<&Arc<T>>, b: Option<&Arc<T>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Everything derived from the plan.
+#[derive(Default)]
+pub(crate) struct Live {
+    memo: Arc<Memo>,
+    key: Option<(Plan, String)>,
+    subject: Subject,
+    /// The plan's settings under their canonical names.
+    pub(crate) settings: Settings,
+    /// The report, or why there is none. Absent while model or machine are.
+    pub(crate) report: Option<Result<Arc<Report>, String>>,
+    /// The launch for the chosen target, or why there is none.
+    pub(crate) launch: Option<Result<File, String>>,
+    curve: Option<(SweepKey, Curve)>,
+    /// How often a report was made; tests see by it that an idle window makes none.
+    pub(crate) reports_made: u64,
+}
+
+impl Live {
+    /// Makes again what is out of date; says whether anything was.
+    pub(crate) fn refresh(&mut self, plan: &Plan, target: &str, subject: &Subject) -> bool {
+        let same = self
+            .key
+            .as_ref()
+            .is_some_and(|(known, known_target)| known == plan && known_target == target);
+        if same && self.subject.is(subject) {
+            return false;
+        }
+        self.key = Some((plan.clone(), target.to_owned()));
+        self.subject = subject.clone();
+        self.report = None;
+        self.launch = None;
+        let (Some(model), Some(machine)) = (&subject.model, &subject.machine) else {
+            return true;
+        };
+        match derive(plan, model, machine, &self.memo) {
+            Ok((engine, settings, report)) => {
+                self.reports_made += 1;
+                self.launch = Some(launch(
+                    plan,
+                    target,
+                    engine,
+                    subject,
+                    (model, machine),
+                    (&settings, &report),
+                ));
+                self.settings = settings;
+                self.report = Some(Ok(Arc::new(report)));
+            }
+            Err(reason) => self.report = Some(Err(reason)),
+        }
+        true
+    }
+
+    /// The model and machine of the last refresh.
+    pub(crate) const fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// Results kept between reports.
+    pub(crate) fn memo(&self) -> Arc<Memo> {
+        Arc::clone(&self.memo)
+    }
+
+    /// The report, where there is one.
+    pub(crate) fn good_report(&self) -> Option<&Arc<Report>> {
+        self.report.as_ref()?.as_ref().ok()
+    }
+
+    /// The last curve, and whether it is up to date for `key`.
+    pub(crate) fn curve(&self, key: &SweepKey) -> (Option<&Curve>, bool) {
+        match &self.curve {
+            Some((known, curve)) => (Some(curve), known == key),
+            None => (None, false),
+        }
+    }
+
+    /// Keeps a curve.
+    pub(crate) fn keep_curve(&mut self, key: SweepKey, curve: Curve) {
+        self.curve = Some((key, curve));
+    }
+
+    /// The settings with which this model starts on this machine.
+    pub(crate) fn starting_settings(
+        &self,
+        plan: &Plan,
+        model: &Model,
+        machine: &Machine,
+    ) -> Settings {
+        let Some(engine) = engine::find(&plan.engine) else {
+            return Settings::new();
+        };
+        engine.starting_settings(&Inputs {
+            model,
+            machine,
+            settings: &Settings::new(),
+            margin: report::margin(&plan.fit),
+            memo: &self.memo,
+        })
+    }
+}
+
+type Derived = (&'static dyn Engine, Settings, Report);
+
+fn derive(plan: &Plan, model: &Model, machine: &Machine, memo: &Memo) -> Result<Derived, String> {
+    let engine = engine::find(&plan.engine)
+        .ok_or_else(|| format!("no engine is called `{}`", plan.engine))?;
+    let settings = setting::canonical(engine, &plan.settings).map_err(|error| error.to_string())?;
+    let request = Request {
+        engine,
+        model,
+        machine,
+        settings: &settings,
+        fit: &plan.fit,
+    };
+    let report = report::report(&request, memo).map_err(|error| error.to_string())?;
+    Ok((engine, settings, report))
+}
+
+fn launch(
+    plan: &Plan,
+    target: &str,
+    engine: &dyn Engine,
+    subject: &Subject,
+    (model, machine): (&Model, &Machine),
+    (settings, report): (&Settings, &Report),
+) -> Result<File, String> {
+    let exporter = export::find(target)
+        .filter(|exporter| exporter.accepts(engine.id()))
+        .or_else(|| export::for_engine(engine.id()).next())
+        .ok_or_else(|| format!("no export can write launches of {}", engine.id()))?;
+    let launch = engine.launch(&LaunchInputs {
+        model,
+        machine,
+        settings,
+        resolved: &report.settings,
+        options: &plan.launch,
+        margin: report::margin(&plan.fit),
+        repository: subject.repository.as_deref(),
+    });
+    let export = Export {
+        plan,
+        model,
+        report,
+        launch: &launch,
+    };
+    export::file(exporter, &export).map_err(|error| error.to_string())
+}

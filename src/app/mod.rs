@@ -1,0 +1,294 @@
+//! The window. The only code that names egui, eframe, egui_plot or rfd.
+//!
+//! [`App`] holds the plan on the desk and everything derived from it; `panels` are free functions that show a part of
+//! it and edit the plan; what does I/O or changes the window is a [`command::Command`], run at the end of the frame.
+
+pub mod chooser;
+pub mod command;
+mod dialogs;
+pub mod document;
+mod fonts;
+mod format;
+mod icon;
+pub mod jobs;
+mod library;
+mod live;
+mod news;
+mod opened;
+mod panels;
+pub mod preferences;
+mod run;
+mod screenshot;
+pub mod state;
+mod subject;
+mod sweep;
+pub mod texts;
+pub mod theme;
+mod widgets;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use eframe::egui::{Context, Ui, ViewportCommand};
+
+use chooser::PathChooser;
+use command::{Command, Queue};
+use document::Document;
+use jobs::{Detector, Jobs, Threads};
+use library::Library;
+use live::Live;
+use preferences::Preferences;
+use state::{Dialog, UiState};
+use subject::Subjects;
+use texts::Texts;
+
+pub use run::{Error, Options, run};
+
+/// What the window needs from outside, so that tests can give it something else.
+pub struct Surroundings {
+    /// How paths are asked for.
+    pub chooser: Arc<dyn PathChooser>,
+    /// How the machine is looked at.
+    pub detector: Detector,
+    /// Whether work runs on threads.
+    pub threads: Threads,
+    /// Where preferences are kept; absent: nowhere.
+    pub preferences_file: Option<PathBuf>,
+    /// Folder with the user's own presets; absent: none.
+    pub presets: Option<PathBuf>,
+    /// What to open at first.
+    pub open: Option<PathBuf>,
+}
+
+/// The window's contents.
+pub struct App {
+    /// The plan and its file.
+    pub document: Document,
+    /// State of this session.
+    pub state: UiState,
+    /// The user's taste.
+    pub preferences: Preferences,
+    /// What is derived from the plan.
+    live: Live,
+    subjects: Subjects,
+    library: Library,
+    jobs: Jobs,
+    queue: Queue,
+    texts: &'static Texts,
+    chooser: Arc<dyn PathChooser>,
+    detector: Detector,
+    preferences_file: Option<PathBuf>,
+    /// Settings are to start afresh once model and machine are there.
+    restart: bool,
+}
+
+impl App {
+    /// A window with an empty plan that begins to look at the machine.
+    pub fn new(context: &Context, preferences: Preferences, surroundings: Surroundings) -> Self {
+        let Surroundings {
+            chooser,
+            detector,
+            threads,
+            preferences_file,
+            presets,
+            open,
+        } = surroundings;
+        theme::install(context);
+        context.set_theme(preferences.theme);
+        let mut app = Self {
+            document: Document::default(),
+            state: UiState::default(),
+            preferences,
+            live: Live::default(),
+            subjects: Subjects::default(),
+            library: Library::new(presets.as_deref()),
+            jobs: Jobs::new(context.clone(), threads),
+            queue: Queue::default(),
+            texts: &texts::ENGLISH,
+            chooser,
+            detector,
+            preferences_file,
+            restart: false,
+        };
+        app.jobs.detect(&app.detector);
+        if let Some(path) = open {
+            app.queue.send(Command::OpenPath(path));
+        }
+        app
+    }
+
+    /// One frame: what came in, what follows from it, the panels, then what they asked for.
+    pub fn ui(&mut self, ui: &mut Ui) {
+        let context = ui.ctx().clone();
+        self.take_news();
+        self.take_drops(&context);
+        self.refresh();
+        if self.state.dialog.is_none() {
+            self.queue.send_shortcuts(&context);
+        }
+        let plan_before = (
+            self.document.plan.model.clone(),
+            self.document.plan.machine.clone(),
+            self.document.plan.launch.gpus.clone(),
+        );
+
+        panels::top_bar(
+            ui,
+            self.texts,
+            &self.document,
+            &self.preferences,
+            &mut self.queue,
+        );
+        self.inputs(ui);
+        self.launch(ui);
+        self.picture(ui);
+        panels::notices(ui, self.texts, &mut self.state.notices);
+        dialogs::show(
+            &context,
+            self.texts,
+            &mut self.state,
+            &self.document,
+            &mut self.queue,
+        );
+
+        let plan = &self.document.plan;
+        if plan_before
+            != (
+                plan.model.clone(),
+                plan.machine.clone(),
+                plan.launch.gpus.clone(),
+            )
+        {
+            self.restart = true;
+        }
+        self.guard_closing(&context);
+        self.name_window(&context);
+        for command in self.queue.take() {
+            self.run_command(command, &context);
+        }
+        if self.refresh() {
+            context.request_repaint();
+        }
+    }
+
+    /// Brings everything derived up to date; says whether anything was not.
+    fn refresh(&mut self) -> bool {
+        let Self {
+            document,
+            live,
+            subjects,
+            library,
+            jobs,
+            ..
+        } = self;
+        subjects.refresh(&document.plan, library, jobs);
+        if self.restart
+            && let (Some(model), Some(machine)) = (subjects.model.ready(), subjects.machine.ready())
+        {
+            self.restart = false;
+            let mut settings = live.starting_settings(&document.plan, model, machine);
+            for (name, value) in &document.plan.settings {
+                if self.state.touched.contains(name) {
+                    settings.insert(name.clone(), value.clone());
+                }
+            }
+            document.plan.settings = settings;
+        }
+        let subject = subjects.subject();
+        live.refresh(&document.plan, &self.preferences.target, &subject)
+    }
+
+    fn inputs(&mut self, ui: &mut Ui) {
+        let context = panels::Inputs {
+            texts: self.texts,
+            library: &self.library,
+            subjects: &self.subjects,
+            live: &self.live,
+            detecting: self.jobs.busy(jobs::Task::Detect),
+        };
+        panels::inputs(
+            ui,
+            &context,
+            &mut self.document.plan,
+            &mut self.state,
+            &mut self.queue,
+        );
+    }
+
+    fn launch(&mut self, ui: &mut Ui) {
+        panels::launch(
+            ui,
+            self.texts,
+            &self.live,
+            &mut self.document.plan,
+            &mut self.preferences,
+            &mut self.state,
+            &mut self.queue,
+        );
+    }
+
+    fn picture(&mut self, ui: &mut Ui) {
+        let context = panels::Picture {
+            texts: self.texts,
+            live: &self.live,
+            subjects: &self.subjects,
+        };
+        let wanted = panels::picture(
+            ui,
+            &context,
+            &mut self.document.plan,
+            &mut self.state,
+            &mut self.queue,
+        );
+        if let Some(key) = wanted {
+            self.jobs.sweep(key, self.live.memo());
+        }
+    }
+
+    /// Asks before closing a window with unsaved changes.
+    fn guard_closing(&mut self, context: &Context) {
+        let asked = context.input(|input| input.viewport().close_requested());
+        if asked && self.document.unsaved() && !self.state.quitting {
+            context.send_viewport_cmd(ViewportCommand::CancelClose);
+            self.state.dialog = Some(Dialog::Unsaved {
+                then: Command::Quit,
+            });
+        }
+    }
+
+    fn name_window(&mut self, context: &Context) {
+        let name = self.document.name();
+        let mark = if self.document.unsaved() { "• " } else { "" };
+        let title = format!(
+            "{mark}{} — {}",
+            name.as_deref().unwrap_or(self.texts.untitled),
+            self.texts.product
+        );
+        if title != self.state.title {
+            context.send_viewport_cmd(ViewportCommand::Title(title.clone()));
+            self.state.title = title;
+        }
+    }
+
+    /// Nothing is under way or out of date.
+    pub fn settled(&self) -> bool {
+        use jobs::Task::{Detect, Model, Open, Sweep};
+        ![Detect, Open, Model, Sweep]
+            .into_iter()
+            .any(|task| self.jobs.busy(task))
+    }
+
+    /// How often a report was made so far; it stands still while nothing changes.
+    pub const fn reports_made(&self) -> u64 {
+        self.live.reports_made
+    }
+
+    /// Writes the preferences, as they are at the end of a session.
+    pub fn keep_preferences(&self) {
+        if let Some(file) = &self.preferences_file
+            && let Err(error) = self.preferences.write(file)
+        {
+            log::warn!("{error:#}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! What comes in from threads and from outside, and what commands do.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use eframe::egui::{Context, ViewportCommand};
+
+use crate::engine::{self, setting};
+use crate::hardware::detection::Detection;
+use crate::hardware::diagnostic;
+use crate::plan::{ModelRef, Plan};
+use crate::store::{self, Overwrite};
+
+use super::App;
+use super::chooser::{PathRequest, Purpose};
+use super::command::Command;
+use super::document::Document;
+use super::jobs::{Content, News};
+use super::library;
+use super::opened::Opened;
+use super::preferences::Colours;
+use super::state::Dialog;
+use super::texts::fill;
+
+impl App {
+    /// Takes what threads have to say.
+    pub(super) fn take_news(&mut self) {
+        for news in self.jobs.news() {
+            match news {
+                News::Progress(progress) => self.subjects.progress = Some(progress),
+                News::Detected(detection) => self.subjects.detected(*detection),
+                News::Chosen {
+                    purpose,
+                    path: Some(path),
+                    ..
+                } => self.path_chosen(purpose, path, Overwrite::Replace),
+                News::Chosen {
+                    purpose,
+                    path: None,
+                    quick: true,
+                } => self.ask_here(purpose),
+                News::Chosen { .. } => {}
+                News::Opened { path, result } => self.opened(&path, result),
+                News::Model { path, result } => {
+                    self.subjects.model_read(&self.document.plan, &path, result);
+                }
+                News::Saved {
+                    content,
+                    path,
+                    result,
+                } => self.saved(content, path, result),
+                News::Swept(key, curve) => self.live.keep_curve(*key, *curve),
+            }
+        }
+    }
+
+    /// Opens files that were dropped on the window.
+    pub(super) fn take_drops(&mut self, context: &Context) {
+        let dropped = context.input(|input| input.raw.dropped_files.clone());
+        for path in dropped.iter().map(|file| file.path().to_owned()) {
+            self.queue.send(Command::OpenPath(path));
+        }
+    }
+
+    /// Does what a command says.
+    pub(super) fn run_command(&mut self, command: Command, context: &Context) {
+        let loses_plan = matches!(command, Command::NewPlan | Command::Quit);
+        if loses_plan && self.document.unsaved() && !self.state.quitting {
+            self.state.dialog = Some(Dialog::Unsaved { then: command });
+            return;
+        }
+        match command {
+            Command::NewPlan => self.new_plan(),
+            Command::OpenPlan => self.ask(Purpose::Open),
+            Command::OpenPath(path) => self.jobs.open(path),
+            Command::TypeOpenPath => self.ask_here(Purpose::Open),
+            Command::SavePlan => match self.document.path.clone() {
+                Some(path) => self.write(Purpose::SavePlan, path, Overwrite::Replace),
+                None => self.ask(Purpose::SavePlan),
+            },
+            Command::SavePlanAs => self.ask(Purpose::SavePlan),
+            Command::TypePlanPath => self.ask_here(Purpose::SavePlan),
+            Command::SaveLaunch => self.ask(Purpose::SaveLaunch),
+            Command::TypeLaunchPath => self.ask_here(Purpose::SaveLaunch),
+            Command::CopyLaunch => {
+                if let Some(Ok(file)) = &self.live.launch {
+                    context.copy_text(file.text.clone());
+                    self.state.tell(self.texts.copied.to_owned());
+                }
+            }
+            Command::OpenModelFile => self.ask(Purpose::ModelFile),
+            Command::OpenModelFolder => self.ask(Purpose::ModelFolder),
+            Command::Detect => self.jobs.detect(&self.detector),
+            Command::CopyReport => {
+                if let Some(detection) = &self.subjects.detection {
+                    context.copy_text(diagnostic::to_text(detection));
+                    self.state.tell(self.texts.copied.to_owned());
+                }
+            }
+            Command::SaveReport => self.ask(Purpose::SaveReport),
+            Command::OpenReport => self.ask(Purpose::OpenReport),
+            Command::SwitchTheme => self.switch_theme(context),
+            Command::Show(tab) => self.state.tab = tab,
+            Command::ChooseModel => self.state.open_models = true,
+            Command::ChooseMachine => self.state.open_machines = true,
+            Command::Quit => {
+                self.state.quitting = true;
+                context.send_viewport_cmd(ViewportCommand::Close);
+            }
+            Command::Discard(then) => {
+                self.document.forget_changes();
+                self.run_command(*then, context);
+            }
+            Command::SaveThen(then) => {
+                self.state.after_saving = Some(*then);
+                self.run_command(Command::SavePlan, context);
+            }
+            Command::Write {
+                purpose,
+                path,
+                overwrite,
+            } => self.path_chosen(purpose, path, overwrite),
+        }
+    }
+
+    fn new_plan(&mut self) {
+        self.document = Document::default();
+        self.state.touched.clear();
+    }
+
+    fn switch_theme(&mut self, context: &Context) {
+        let dark = context.global_style().visuals.dark_mode;
+        self.preferences.theme = if dark { Colours::Light } else { Colours::Dark };
+        context.set_theme(self.preferences.theme);
+    }
+
+    /// Asks for a path with the desktop's dialog.
+    fn ask(&mut self, purpose: Purpose) {
+        let request = PathRequest {
+            purpose,
+            title: purpose.title(self.texts),
+            file_name: self.suggested_name(purpose),
+            folder: self
+                .document
+                .path
+                .as_deref()
+                .and_then(Path::parent)
+                .map(Path::to_owned),
+        };
+        self.jobs.choose(&self.chooser, request);
+    }
+
+    /// Asks for a path in the window.
+    fn ask_here(&mut self, purpose: Purpose) {
+        let name = self.suggested_name(purpose);
+        let folder = self.document.path.as_deref().and_then(Path::parent);
+        let text = folder.map_or_else(
+            || name.clone(),
+            |folder| folder.join(&name).display().to_string(),
+        );
+        self.state.dialog = Some(Dialog::Path {
+            purpose,
+            text,
+            problem: None,
+        });
+    }
+
+    fn suggested_name(&self, purpose: Purpose) -> String {
+        match purpose {
+            Purpose::SavePlan => self.document.suggested_name(),
+            Purpose::SaveLaunch => match &self.live.launch {
+                Some(Ok(file)) => file.name.clone(),
+                _ => String::new(),
+            },
+            Purpose::SaveReport => "machine.json".to_owned(),
+            Purpose::Open | Purpose::ModelFile | Purpose::ModelFolder | Purpose::OpenReport => {
+                String::new()
+            }
+        }
+    }
+
+    fn path_chosen(&mut self, purpose: Purpose, path: PathBuf, overwrite: Overwrite) {
+        if purpose.saves() {
+            self.write(purpose, path, overwrite);
+        } else if matches!(purpose, Purpose::ModelFile | Purpose::ModelFolder) {
+            self.use_model(&path);
+        } else {
+            self.jobs.open(path);
+        }
+    }
+
+    fn write(&mut self, purpose: Purpose, path: PathBuf, overwrite: Overwrite) {
+        let content = match purpose {
+            Purpose::SavePlan => Content::Plan(Box::new(self.document.plan.clone())),
+            Purpose::SaveReport => match &self.subjects.detection {
+                Some(detection) => Content::Report(Arc::clone(detection)),
+                None => return,
+            },
+            _ => match &self.live.launch {
+                Some(Ok(file)) => Content::Launch(file.clone()),
+                _ => return,
+            },
+        };
+        self.jobs.save(content, path, overwrite);
+    }
+
+    fn saved(&mut self, content: Content, path: PathBuf, result: Result<(), store::Error>) {
+        let purpose = match &content {
+            Content::Plan(_) => Purpose::SavePlan,
+            Content::Launch(_) => Purpose::SaveLaunch,
+            Content::Report(_) => Purpose::SaveReport,
+        };
+        match result {
+            Ok(()) => {
+                let shown = path.display().to_string();
+                self.state.tell(fill(self.texts.saved, &[("path", &shown)]));
+                if let Content::Plan(plan) = content {
+                    self.preferences.remember(&path);
+                    self.document.saved_as(*plan, &path);
+                    if let Some(then) = self.state.after_saving.take() {
+                        self.queue.send(then);
+                    }
+                }
+            }
+            Err(store::Error::Exists { .. }) => {
+                self.state.dialog = Some(Dialog::Overwrite { purpose, path });
+            }
+            Err(error) => self.state.fail(error.to_string()),
+        }
+    }
+
+    fn opened(&mut self, path: &Path, result: anyhow::Result<Opened>) {
+        match result {
+            Ok(Opened::Plan(_)) if self.document.unsaved() => {
+                self.state.dialog = Some(Dialog::Unsaved {
+                    then: Command::OpenPath(path.to_owned()),
+                });
+            }
+            Ok(Opened::Plan(plan)) => self.use_plan(*plan, path),
+            Ok(Opened::Report(detection)) => self.use_report(&detection),
+            Ok(Opened::Model) => self.use_model(path),
+            Err(error) => self.state.fail(format!("{error:#}")),
+        }
+    }
+
+    /// Puts a plan from a file on the desk. Its settings get their canonical names, so that controls find them.
+    fn use_plan(&mut self, mut plan: Plan, path: &Path) {
+        if let Some(engine) = engine::find(&plan.engine)
+            && let Ok(settings) = setting::canonical(engine, &plan.settings)
+        {
+            plan.settings = settings;
+        }
+        self.preferences.remember(path);
+        self.state.touched = plan.settings.keys().cloned().collect();
+        self.document = Document::opened(plan, path.to_owned());
+        self.restart = false;
+    }
+
+    /// Plans with the machine that a report describes.
+    fn use_report(&mut self, detection: &Detection) {
+        self.document.plan.machine = Some(library::description(&detection.machine));
+        self.document.plan.launch.gpus.clear();
+        self.restart = true;
+        let name = detection.machine.name.clone();
+        self.state
+            .tell(fill(self.texts.report_opened, &[("machine", &name)]));
+    }
+
+    fn use_model(&mut self, path: &Path) {
+        self.document.plan.model = ModelRef {
+            path: Some(path.display().to_string()),
+            ..ModelRef::default()
+        };
+        self.restart = true;
+    }
+}

@@ -1,0 +1,104 @@
+//! Files of the user, read and written beside the window.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+use crate::catalog::models::ModelCatalog;
+use crate::hardware::detection::Detection;
+use crate::hardware::diagnostic;
+use crate::model::Model;
+use crate::plan::{MAX_BYTES, ModelRef, Plan};
+use crate::source;
+use crate::store::{self, Overwrite};
+
+use super::jobs::Content;
+
+/// Largest report about a machine that is read. A real one has some ten thousand bytes.
+const MAX_REPORT: u64 = 1 << 24;
+
+/// What lay at a path.
+pub(crate) enum Opened {
+    /// A plan.
+    Plan(Box<Plan>),
+    /// A report about a machine.
+    Report(Box<Detection>),
+    /// A model that can be read.
+    Model,
+}
+
+/// Opens whatever lies at a path, going by what it holds rather than by what it is called.
+///
+/// # Errors
+/// What stood in the way, in words for a person.
+pub(crate) fn open(path: &Path) -> anyhow::Result<Opened> {
+    if path.is_dir() || is_model(path)? {
+        let reference = ModelRef {
+            path: Some(path.display().to_string()),
+            ..ModelRef::default()
+        };
+        model(&reference)?;
+        return Ok(Opened::Model);
+    }
+    let text = store::read(path, MAX_REPORT)?;
+    let name = path.display();
+    match diagnostic::from_json(&text) {
+        Ok(detection) => return Ok(Opened::Report(Box::new(detection))),
+        // It is a report, but not one that this build can use.
+        Err(error) if text.trim_start().starts_with('{') => {
+            return Err(error).with_context(|| format!("this is no report: {name}"));
+        }
+        Err(_) => {}
+    }
+    if text.len() as u64 > MAX_BYTES {
+        bail!("this is neither a plan, nor a model, nor a report about a machine: {name}");
+    }
+    let plan = Plan::from_toml(&text).with_context(|| format!("this is no plan: {name}"))?;
+    Ok(Opened::Plan(Box::new(plan)))
+}
+
+/// Does it begin like a model file, or is it a configuration?
+fn is_model(path: &Path) -> anyhow::Result<bool> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name == "config.json" || name.ends_with(".safetensors") {
+        return Ok(true);
+    }
+    let mut magic = [0; 4];
+    let mut file =
+        File::open(path).with_context(|| format!("could not open: {}", path.display()))?;
+    // A file shorter than the magic is no model.
+    Ok(file.read_exact(&mut magic).is_ok() && &magic == b"GGUF")
+}
+
+/// Reads the model that a plan names by its path.
+///
+/// # Errors
+/// What stood in the way, in words for a person.
+pub(crate) fn model(reference: &ModelRef) -> anyhow::Result<Model> {
+    // A path needs no catalogue.
+    Ok(source::model(reference, &ModelCatalog::default())?)
+}
+
+/// Writes a plan, a launch or a report.
+///
+/// # Errors
+/// What stood in the way; the file is then as it was.
+pub(crate) fn save(
+    content: &Content,
+    path: &Path,
+    overwrite: Overwrite,
+) -> Result<(), store::Error> {
+    match content {
+        Content::Plan(plan) => {
+            let text = plan.to_toml().map_err(|error| store::Error::Write {
+                path: path.to_owned(),
+                source: std::io::Error::other(error),
+            })?;
+            store::save(path, &text, overwrite)
+        }
+        Content::Launch(file) => store::save_export(path, file, overwrite),
+        Content::Report(detection) => store::save(path, &diagnostic::to_json(detection), overwrite),
+    }
+}

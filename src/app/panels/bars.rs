@@ -1,0 +1,160 @@
+//! One bar per device. GPUs share one axis; main memory has its own where it is much larger.
+
+use eframe::egui::{Align, Label, Layout, RichText, Sense, Ui};
+
+use crate::app::format;
+use crate::app::sweep::by_category;
+use crate::app::texts::{Texts, fill};
+use crate::app::theme::{self, GRID, Tokens};
+use crate::app::widgets::{self, Axis, Segment};
+use crate::projection::Category;
+use crate::report::{DeviceKind, DeviceReport, Report};
+use crate::units::Bytes;
+
+use super::why;
+
+/// More GPUs than this get thin bars.
+const ROOMY: usize = 4;
+/// Main memory that is so many times larger than the largest GPU gets an axis of its own.
+const MUCH_LARGER: u64 = 2;
+
+/// Shows the bars; a click on a segment points its category out.
+pub(super) fn bars(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut Option<Category>) {
+    let full = |device: &DeviceReport| device.capacity.max(device.in_use + device.total());
+    let is_host = |device: &&DeviceReport| device.kind == DeviceKind::Host;
+    let gpus: Vec<&DeviceReport> = report.devices.iter().filter(|d| !is_host(d)).collect();
+    let of_gpus = gpus.iter().map(|d| full(d)).max().unwrap_or_default();
+    let of_host = report
+        .devices
+        .iter()
+        .filter(is_host)
+        .map(full)
+        .max()
+        .unwrap_or_default();
+    let height = if gpus.len() > ROOMY { 20.0 } else { 32.0 };
+    let own_axis = gpus.is_empty() || of_host > of_gpus * MUCH_LARGER;
+    for device in &report.devices {
+        let full = match (device.kind == DeviceKind::Host, own_axis) {
+            (true, true) => of_host,
+            (_, true) => of_gpus,
+            (_, false) => of_gpus.max(of_host),
+        };
+        let axis = Axis { full, height };
+        device_ui(ui, texts, device, axis, highlight);
+        ui.add_space(if gpus.len() > ROOMY { 0.0 } else { GRID });
+    }
+}
+
+fn device_ui(
+    ui: &mut Ui,
+    texts: &Texts,
+    device: &DeviceReport,
+    axis: Axis,
+    highlight: &mut Option<Category>,
+) {
+    let name = format::device(device, texts);
+    head(ui, texts, device, &name);
+    let categories = by_category(&device.terms);
+    let labels = segment_labels(texts, device, &categories);
+    let segments: Vec<Segment<'_>> = labels
+        .iter()
+        .map(|label| Segment {
+            category: label.category,
+            bytes: label.bytes,
+            labels: [&label.long, &label.short],
+            name: format!("{name}, {}", label.spoken),
+        })
+        .collect();
+    let id = ui.scope_id().with(&device.id);
+    let responses = widgets::bar(ui, id, axis, device.capacity, &segments, *highlight);
+    for (segment, response) in segments.iter().zip(responses) {
+        if response.clicked() {
+            *highlight = if *highlight == segment.category {
+                None
+            } else {
+                segment.category
+            };
+        }
+        let focused = response.has_focus();
+        let response = response.on_hover_ui(|ui| {
+            why::segment(ui, texts, &name, device, segment.category);
+        });
+        if focused && !response.hovered() {
+            response.show_tooltip_ui(|ui| why::segment(ui, texts, &name, device, segment.category));
+        }
+    }
+}
+
+fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, name: &str) {
+    let tokens = Tokens::of(ui);
+    ui.horizontal(|ui| {
+        let product = format::product(&device.name);
+        let title = if product == name {
+            name.to_owned()
+        } else {
+            format!("{name} · {product}")
+        };
+        let free = device.free();
+        let colour = if free < 0 { tokens.bad } else { tokens.good };
+        let words = if free < 0 {
+            let over = format::gib_difference(free.saturating_neg(), 2);
+            fill(texts.over, &[("over", &over)])
+        } else {
+            fill(texts.free, &[("free", &format::gib_difference(free, 2))])
+        };
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            // The mark stands a little within the edge; figures end where it does.
+            ui.add_space(16.0);
+            ui.add(Label::new(
+                RichText::new(words)
+                    .text_style(theme::small_strong())
+                    .color(colour),
+            ));
+            widgets::fact(
+                ui,
+                fill(texts.of, &[("total", &format::capacity(device.capacity))]),
+            );
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                let title = RichText::new(title).text_style(theme::strong());
+                ui.add(Label::new(title).truncate().sense(Sense::hover()))
+                    .on_hover_text(&device.name);
+            });
+        });
+    });
+}
+
+struct SegmentLabel {
+    category: Option<Category>,
+    bytes: Bytes,
+    long: String,
+    short: String,
+    spoken: String,
+}
+
+fn segment_labels(
+    texts: &Texts,
+    device: &DeviceReport,
+    categories: &[(Category, Bytes)],
+) -> Vec<SegmentLabel> {
+    let label = |category: Option<Category>, bytes: Bytes| {
+        let word = category.map_or(texts.in_use, |category| texts.category(category));
+        let figure = format::gib_short(bytes);
+        SegmentLabel {
+            category,
+            bytes,
+            long: format!("{word} {figure}"),
+            spoken: format!("{word}, {bytes}"),
+            short: figure,
+        }
+    };
+    let mut labels = Vec::with_capacity(categories.len() + 1);
+    if device.in_use != Bytes::ZERO {
+        labels.push(label(None, device.in_use));
+    }
+    labels.extend(
+        categories
+            .iter()
+            .map(|(category, bytes)| label(Some(*category), *bytes)),
+    );
+    labels
+}

@@ -1,0 +1,422 @@
+//! Memory against a setting, stacked by category, with the line that must not be passed.
+
+use eframe::egui::{Align2, ComboBox, RichText, Stroke, Ui, Vec2};
+use egui_plot::{
+    AxisHints, FilledArea, GridInput, GridMark, HLine, HoverPosition, LineStyle, Plot, PlotPoint,
+    PlotUi, Text, VLine,
+};
+
+use crate::app::format;
+use crate::app::state::UiState;
+use crate::app::sweep::{Curve, DevicePoint, SweepKey, crossing};
+use crate::app::texts::{Texts, fill};
+use crate::app::theme::{self, GRID, Tokens};
+use crate::app::widgets;
+use crate::engine::{self, Axis, Engine, setting};
+use crate::plan::{Plan, Value};
+use crate::projection::Category;
+use crate::report::Report;
+use crate::units::Bytes;
+
+use super::picture::Picture;
+use super::verdict;
+
+/// Shows the curves; returns the sweep that is wanted and not there yet. A click sets the setting.
+pub(super) fn curves(
+    ui: &mut Ui,
+    context: &Picture<'_>,
+    report: &Report,
+    plan: &mut Plan,
+    state: &mut UiState,
+) -> Option<SweepKey> {
+    let texts = context.texts;
+    let engine = engine::find(&plan.engine)?;
+    let axis = engine
+        .axes()
+        .get(state.axis)
+        .or_else(|| engine.axes().first())
+        .copied()?;
+    let key = sweep_key(context, engine, plan, axis)?;
+    let (curve, fresh) = context.live.curve(&key);
+    let device = device(report, state);
+    ui.horizontal(|ui| {
+        axis_choice(ui, engine, state);
+        ui.add_space(2.0 * GRID);
+        device_choice(ui, texts, report, device, state);
+        if !fresh {
+            ui.spinner();
+        }
+    });
+    ui.add_space(2.0 * GRID);
+    if let Some(curve) = curve.filter(|curve| !curve.points.is_empty()) {
+        let shown = Shown {
+            texts,
+            tokens: Tokens::of(ui),
+            axis,
+            label: setting::find(engine, axis.setting).map_or("", |setting| setting.label),
+            curve,
+            device,
+            current: current(report, axis),
+        };
+        if let Some(value) = plot(ui, &shown) {
+            state.touched.insert(axis.setting.to_owned());
+            plan.settings
+                .insert(axis.setting.to_owned(), Value::Integer(value));
+        }
+        legend(ui, &shown);
+    } else if fresh {
+        widgets::fact(ui, texts.no_curve);
+    }
+    (!fresh).then_some(key)
+}
+
+fn sweep_key(
+    context: &Picture<'_>,
+    engine: &'static dyn Engine,
+    plan: &Plan,
+    axis: Axis,
+) -> Option<SweepKey> {
+    let subject = context.live.subject();
+    let mut settings = context.live.settings.clone();
+    settings.shift_remove(axis.setting);
+    Some(SweepKey {
+        engine,
+        model: subject.model.clone()?,
+        machine: subject.machine.clone()?,
+        settings,
+        fit: plan.fit.clone(),
+        axis,
+    })
+}
+
+/// Place of the device shown: the chosen one, else the fullest.
+fn device(report: &Report, state: &UiState) -> usize {
+    let wanted = state
+        .curve_device
+        .as_deref()
+        .or_else(|| verdict::tightest(report).map(|device| device.id.as_str()));
+    report
+        .devices
+        .iter()
+        .position(|device| Some(device.id.as_str()) == wanted)
+        .unwrap_or(0)
+}
+
+fn current(report: &Report, axis: Axis) -> Option<i64> {
+    match report.settings.get(axis.setting) {
+        Some(Value::Integer(value)) => Some(*value),
+        _ => None,
+    }
+}
+
+fn axis_choice(ui: &mut Ui, engine: &dyn Engine, state: &mut UiState) {
+    let labels: Vec<&str> = engine
+        .axes()
+        .iter()
+        .map(|axis| setting::find(engine, axis.setting).map_or(axis.setting, |found| found.label))
+        .collect();
+    if let Some(chosen) = widgets::segmented(ui, &labels, state.axis) {
+        state.axis = chosen;
+    }
+}
+
+fn device_choice(ui: &mut Ui, texts: &Texts, report: &Report, device: usize, state: &mut UiState) {
+    if report.devices.len() < 2 {
+        return;
+    }
+    let name = report
+        .devices
+        .get(device)
+        .map(|device| format::device(device, texts));
+    ComboBox::from_id_salt("curve device")
+        .selected_text(name.unwrap_or_default())
+        .width(96.0)
+        .show_ui(ui, |ui| {
+            for (index, other) in report.devices.iter().enumerate() {
+                let name = format::device(other, texts);
+                if widgets::popup_row(ui, index == device, &name, format::product(&other.name))
+                    .clicked()
+                {
+                    state.curve_device = Some(other.id.clone());
+                    ui.close();
+                }
+            }
+        })
+        .response
+        .accessible_name(texts.device);
+}
+
+struct Shown<'a> {
+    texts: &'a Texts,
+    tokens: &'static Tokens,
+    axis: Axis,
+    label: &'static str,
+    curve: &'a Curve,
+    device: usize,
+    current: Option<i64>,
+}
+
+impl Shown<'_> {
+    /// Plots are linear, so ratios are drawn by their logarithm.
+    fn x(&self, value: f64) -> f64 {
+        if self.axis.logarithmic {
+            value.max(1.0).log2()
+        } else {
+            value
+        }
+    }
+
+    fn value(&self, x: f64) -> f64 {
+        if self.axis.logarithmic { x.exp2() } else { x }
+    }
+
+    fn device_points(&self) -> impl Iterator<Item = (f64, &DevicePoint)> {
+        self.curve.points.iter().filter_map(|point| {
+            let device = point.devices.get(self.device)?;
+            Some((self.x(point.value as f64), device))
+        })
+    }
+
+    /// The swept value nearest to a place in the plot.
+    fn nearest(&self, x: f64) -> Option<i64> {
+        self.curve
+            .points
+            .iter()
+            .map(|point| point.value)
+            .min_by(|a, b| {
+                let distance = |value: i64| (self.x(value as f64) - x).abs();
+                distance(*a).total_cmp(&distance(*b))
+            })
+    }
+
+    fn tick(&self, mark: GridMark) -> String {
+        let value = self.value(mark.value).round() as i64;
+        if self.axis.logarithmic && value >= 1024 && value % 1024 == 0 {
+            format!("{}k", value / 1024)
+        } else {
+            format::integer(value)
+        }
+    }
+}
+
+/// Draws the plot; returns the value that was clicked.
+fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
+    let height = (ui.available_height() - 72.0).clamp(220.0, 520.0);
+    let top = shown
+        .device_points()
+        .map(|(_, device)| device.total().max(device.capacity).as_gib())
+        .fold(0.0, f64::max);
+    let xs: Vec<f64> = shown.device_points().map(|(x, _)| x).collect();
+    let (first, last) = (xs.first().copied()?, xs.last().copied()?);
+    // A curve that runs far past the line says nothing more there.
+    let capacity = shown.device_points().next()?.1.capacity.as_gib();
+    let top = top.min(capacity.max(0.5) * 1.6) * 1.06;
+    let logarithmic = shown.axis.logarithmic;
+    let spacer = move |input: GridInput| {
+        if !logarithmic {
+            return egui_plot::uniform_grid_spacer(|input| {
+                let step = ((input.bounds.1 - input.bounds.0) / 8.0).ceil().max(1.0);
+                [step, step * 4.0, step * 8.0]
+            })(input);
+        }
+        let (low, high) = (input.bounds.0.ceil() as i64, input.bounds.1.floor() as i64);
+        let step = ((high - low) / 10).max(1) as usize;
+        (low..=high)
+            .step_by(step)
+            .map(|power| GridMark {
+                value: power as f64,
+                step_size: 1.0,
+            })
+            .collect()
+    };
+    let response = ui.name_inputs(shown.label, |ui| {
+        Plot::new("curves")
+            .height(height)
+            .allow_zoom(false)
+            .allow_drag(false)
+            .allow_scroll(false)
+            .allow_boxed_zoom(false)
+            .allow_axis_zoom_drag(false)
+            .allow_double_click_reset(false)
+            .show_background(false)
+            .grid_color(shown.tokens.line)
+            .set_margin_fraction(Vec2::ZERO)
+            .default_x_bounds(first, last.max(first + 1e-6))
+            .default_y_bounds(0.0, top)
+            .x_grid_spacer(spacer)
+            .custom_x_axes(vec![
+                AxisHints::new_x()
+                    .label(shown.label)
+                    .formatter(|mark, _| shown.tick(mark)),
+            ])
+            .custom_y_axes(vec![
+                AxisHints::new_y()
+                    .label(shown.texts.gib)
+                    .formatter(|mark, _| format!("{:.0}", mark.value)),
+            ])
+            .label_formatter(|position| hover(shown, position))
+            .show(ui, |plot| {
+                plot.set_plot_bounds_x(first..=last.max(first + 1e-6));
+                plot.set_plot_bounds_y(0.0..=top);
+                areas(plot, shown, &xs);
+                lines(plot, shown, capacity, top);
+                plot.pointer_coordinate()
+            })
+    });
+    let clicked = response.response.clicked();
+    response
+        .inner
+        .filter(|_| clicked)
+        .and_then(|at| shown.nearest(at.x))
+}
+
+fn areas<'a>(plot: &mut PlotUi<'a>, shown: &Shown<'_>, xs: &[f64]) {
+    let mut below: Vec<f64> = vec![0.0; xs.len()];
+    let mut layer = |name: &str, colour, heights: Vec<Bytes>, plot: &mut PlotUi<'a>| {
+        let above: Vec<f64> = below
+            .iter()
+            .zip(&heights)
+            .map(|(y, bytes)| y + bytes.as_gib())
+            .collect();
+        plot.add(
+            FilledArea::new(name, xs, &below, &above)
+                .fill_color(colour)
+                .stroke(Stroke::NONE)
+                .allow_hover(false),
+        );
+        below = above;
+    };
+    let in_use: Vec<Bytes> = shown
+        .device_points()
+        .map(|(_, device)| device.in_use)
+        .collect();
+    layer(shown.texts.in_use, shown.tokens.field_hover, in_use, plot);
+    for category in categories(shown) {
+        let heights = shown
+            .device_points()
+            .map(|(_, device)| device.bytes(category))
+            .collect();
+        layer(
+            shown.texts.category(category),
+            shown.tokens.category(category),
+            heights,
+            plot,
+        );
+    }
+}
+
+fn categories(shown: &Shown<'_>) -> Vec<Category> {
+    Category::ALL
+        .into_iter()
+        .filter(|category| {
+            shown
+                .device_points()
+                .any(|(_, device)| device.bytes(*category) != Bytes::ZERO)
+        })
+        .collect()
+}
+
+fn lines(plot: &mut PlotUi<'_>, shown: &Shown<'_>, capacity: f64, top: f64) {
+    let tokens = shown.tokens;
+    plot.hline(
+        HLine::new(shown.texts.capacity, capacity)
+            .color(tokens.mark)
+            .width(1.5)
+            .allow_hover(false),
+    );
+    if let Some(current) = shown.current {
+        plot.vline(
+            VLine::new(shown.texts.now, shown.x(current as f64))
+                .color(tokens.accent)
+                .width(1.5)
+                .style(LineStyle::dashed_dense())
+                .allow_hover(false),
+        );
+    }
+    let Some((value, gib)) = crossing(shown.curve, shown.device) else {
+        return;
+    };
+    let x = shown.x(value);
+    plot.vline(
+        VLine::new(shown.texts.crossing, x)
+            .color(tokens.bad)
+            .width(1.0)
+            .allow_hover(false),
+    );
+    let count = format::integer(shown.nearest_below(value));
+    let text = fill(shown.texts.crossing_at, &[("count", &count)]);
+    let text = RichText::new(text)
+        .text_style(theme::small_strong())
+        .color(tokens.text);
+    let bounds = plot.plot_bounds();
+    let late = x > bounds.min()[0] + (bounds.max()[0] - bounds.min()[0]) * 0.6;
+    let (anchor, shift) = if late {
+        (Align2::RIGHT_BOTTOM, -0.008)
+    } else {
+        (Align2::LEFT_BOTTOM, 0.008)
+    };
+    let at = PlotPoint::new(
+        x + shift * (bounds.max()[0] - bounds.min()[0]),
+        gib + top * 0.015,
+    );
+    plot.text(
+        Text::new(shown.texts.crossing, at, text)
+            .anchor(anchor)
+            .allow_hover(false),
+    );
+}
+
+impl Shown<'_> {
+    /// The last swept value before the line is passed.
+    fn nearest_below(&self, value: f64) -> i64 {
+        self.curve
+            .points
+            .iter()
+            .map(|point| point.value)
+            .filter(|known| *known as f64 <= value)
+            .max()
+            .unwrap_or(value as i64)
+    }
+}
+
+fn hover(shown: &Shown<'_>, position: &HoverPosition<'_>) -> Option<String> {
+    let HoverPosition::Elsewhere { position } = position else {
+        return None;
+    };
+    let value = shown.nearest(position.x)?;
+    let point = shown
+        .curve
+        .points
+        .iter()
+        .find(|point| point.value == value)?;
+    let device = point.devices.get(shown.device)?;
+    Some(format!(
+        "{} {}\n{}",
+        shown.label,
+        format::integer(value),
+        fill(
+            shown.texts.usage_short,
+            &[
+                ("used", &format::gib(device.total())),
+                ("total", &format::gib(device.capacity)),
+            ],
+        )
+    ))
+}
+
+/// Colours and names in the order of the stack, from the bottom.
+fn legend(ui: &mut Ui, shown: &Shown<'_>) {
+    ui.add_space(GRID);
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = GRID;
+        widgets::dot(ui, shown.tokens.in_use);
+        widgets::fact(ui, shown.texts.in_use);
+        for category in categories(shown) {
+            ui.add_space(2.0 * GRID);
+            widgets::dot(ui, shown.tokens.category(category));
+            widgets::fact(ui, shown.texts.category(category));
+        }
+        ui.add_space(3.0 * GRID);
+        widgets::fact(ui, shown.texts.click_to_set);
+    });
+}

@@ -1,0 +1,72 @@
+//! The left side: everything that the user chooses, in the order people think.
+
+use eframe::egui::{Frame, Margin, Panel, ScrollArea, Ui};
+
+use crate::app::command::Queue;
+use crate::app::library::Library;
+use crate::app::live::Live;
+use crate::app::state::UiState;
+use crate::app::subject::Subjects;
+use crate::app::texts::Texts;
+use crate::app::theme::{INPUTS_WIDTH, PANEL_MARGIN, SECTION_GAP, Tokens};
+use crate::engine::ENGINES;
+use crate::plan::Plan;
+
+use super::{machine, model, settings};
+use crate::app::widgets;
+
+/// What the inputs look at.
+pub(crate) struct Inputs<'a> {
+    /// Words.
+    pub(crate) texts: &'a Texts,
+    /// What can be chosen.
+    pub(crate) library: &'a Library,
+    /// What was found.
+    pub(crate) subjects: &'a Subjects,
+    /// What follows from the plan.
+    pub(crate) live: &'a Live,
+    /// The machine is being looked at.
+    pub(crate) detecting: bool,
+}
+
+/// Shows the inputs.
+pub(crate) fn inputs(
+    ui: &mut Ui,
+    context: &Inputs<'_>,
+    plan: &mut Plan,
+    state: &mut UiState,
+    queue: &mut Queue,
+) {
+    let frame = Frame::new().fill(Tokens::of(ui).panel);
+    // Small windows: the picture in the middle is what people came for.
+    let width = INPUTS_WIDTH.min(ui.available_width() * 0.3).max(264.0);
+    Panel::left("inputs")
+        .frame(frame)
+        .default_size(width)
+        .size_range(248.0..=440.0)
+        .show(ui, |ui| {
+            ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                Frame::new()
+                    .inner_margin(Margin::same(PANEL_MARGIN))
+                    .show(ui, |ui| {
+                        machine::machine(ui, context, plan, state, queue);
+                        ui.add_space(SECTION_GAP);
+                        model::model(ui, context, plan, state, queue);
+                        ui.add_space(SECTION_GAP);
+                        engine(ui, context.texts, plan);
+                        settings::settings(ui, context, plan, state);
+                    });
+            });
+        });
+}
+
+fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
+    widgets::section(ui, texts.engine);
+    let names: Vec<&str> = ENGINES.iter().map(|engine| engine.id()).collect();
+    let chosen = names.iter().position(|name| *name == plan.engine);
+    if let Some(name) = widgets::segmented(ui, &names, chosen.unwrap_or(usize::MAX))
+        .and_then(|index| names.get(index))
+    {
+        plan.engine = (*name).to_owned();
+    }
+}

@@ -1,0 +1,146 @@
+//! The right side: exactly what will be saved, and what to know about it.
+
+use eframe::egui::{
+    ComboBox, Frame, Label, Margin, Panel, RichText, ScrollArea, Stroke, TextEdit, TextStyle, Ui,
+};
+
+use crate::app::command::{Command, Queue};
+use crate::app::live::Live;
+use crate::app::preferences::Preferences;
+use crate::app::state::UiState;
+use crate::app::texts::Texts;
+use crate::app::theme::{GRID, LAUNCH_WIDTH, PANEL_MARGIN, RADIUS, Tokens};
+use crate::app::widgets;
+use crate::export;
+use crate::plan::Plan;
+
+use super::notes;
+
+/// Shows the launch and the notes.
+pub(crate) fn launch(
+    ui: &mut Ui,
+    texts: &Texts,
+    live: &Live,
+    plan: &mut Plan,
+    preferences: &mut Preferences,
+    state: &mut UiState,
+    queue: &mut Queue,
+) {
+    let frame = Frame::new().fill(Tokens::of(ui).panel);
+    let width = LAUNCH_WIDTH.min(ui.available_width() * 0.36).max(264.0);
+    Panel::right("launch")
+        .frame(frame)
+        .default_size(width)
+        .size_range(248.0..=560.0)
+        .show(ui, |ui| {
+            ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                Frame::new()
+                    .inner_margin(Margin::same(PANEL_MARGIN))
+                    .show(ui, |ui| {
+                        widgets::section(ui, texts.launch);
+                        target(ui, texts, plan, preferences);
+                        ui.add_space(GRID);
+                        preview(ui, texts, live);
+                        ui.add_space(GRID);
+                        buttons(ui, texts, live, queue);
+                        if let Some(report) = live.good_report() {
+                            notes::notes(ui, texts, report, plan, state);
+                        }
+                    });
+            });
+        });
+}
+
+fn target(ui: &mut Ui, texts: &Texts, plan: &Plan, preferences: &mut Preferences) {
+    let chosen = export::for_engine(&plan.engine)
+        .find(|exporter| exporter.id() == preferences.target)
+        .or_else(|| export::for_engine(&plan.engine).next());
+    let Some(chosen) = chosen else { return };
+    ui.spacing_mut().interact_size.y = 32.0;
+    ComboBox::from_id_salt("target")
+        .selected_text(chosen.label())
+        .width(ui.available_width())
+        .show_ui(ui, |ui| {
+            for exporter in export::for_engine(&plan.engine) {
+                let lit = exporter.id() == chosen.id();
+                if widgets::popup_row(ui, lit, exporter.label(), exporter.id()).clicked() {
+                    exporter.id().clone_into(&mut preferences.target);
+                    ui.close();
+                }
+            }
+        })
+        .response
+        .accessible_name(texts.launch_target);
+    ui.spacing_mut().interact_size.y = crate::app::theme::ROW;
+}
+
+fn preview(ui: &mut Ui, texts: &Texts, live: &Live) {
+    let tokens = Tokens::of(ui);
+    // Notes keep their place on the screen whatever the launch says.
+    let height = (ui.clip_rect().height() * 0.46).clamp(140.0, 420.0);
+    Frame::new()
+        .fill(tokens.canvas)
+        .stroke(Stroke::new(1.0, tokens.line))
+        .corner_radius(RADIUS)
+        .inner_margin(Margin::symmetric(10, 8))
+        .show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            ScrollArea::both()
+                .max_height(height)
+                .min_scrolled_height(height)
+                .auto_shrink([false, false])
+                .show(ui, |ui| match &live.launch {
+                    Some(Ok(file)) => text(ui, texts, &file.text),
+                    Some(Err(reason)) => {
+                        ui.add(Label::new(RichText::new(reason).color(tokens.bad)).wrap());
+                    }
+                    None => {
+                        widgets::fact(ui, texts.launch_empty);
+                    }
+                });
+        });
+}
+
+/// Text that can be selected and not changed.
+fn text(ui: &mut Ui, texts: &Texts, launch: &str) {
+    let mut shown = launch;
+    ui.add(
+        TextEdit::multiline(&mut shown)
+            .font(TextStyle::Monospace)
+            .frame(Frame::NONE)
+            .margin(Margin::ZERO)
+            .desired_width(f32::INFINITY)
+            .clip_text(false),
+    )
+    .accessible_name(texts.launch_preview);
+}
+
+fn buttons(ui: &mut Ui, texts: &Texts, live: &Live, queue: &mut Queue) {
+    let ready = matches!(live.launch, Some(Ok(_)));
+    ui.add_enabled_ui(ready, |ui| {
+        ui.horizontal(|ui| {
+            let save = Command::SaveLaunch;
+            if widgets::primary(ui, save.text(texts))
+                .on_hover_text(save.hover(texts, ui.ctx()))
+                .clicked()
+            {
+                queue.send(save);
+            }
+            let copy = Command::CopyLaunch;
+            if widgets::ghost(ui, copy.text(texts))
+                .on_hover_text(copy.hover(texts, ui.ctx()))
+                .clicked()
+            {
+                queue.send(copy);
+            }
+            ui.add_space(GRID);
+            let typed = Command::TypeLaunchPath;
+            if widgets::link(ui, typed.text(texts))
+                .on_hover_text(typed.hover(texts, ui.ctx()))
+                .clicked()
+            {
+                queue.send(typed);
+            }
+        });
+    });
+}

@@ -1,0 +1,215 @@
+//! A simulated machine, card by card.
+
+use eframe::egui::{
+    DragValue, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, TextEdit, Ui,
+};
+
+use crate::app::format;
+use crate::app::library;
+use crate::app::state::UiState;
+use crate::app::texts::{Texts, fill};
+use crate::app::theme::{self, GRID};
+use crate::app::widgets;
+use crate::catalog::gpus::GpuPreset;
+use crate::hardware::Machine;
+use crate::plan::{GpuRef, MachineRef, Plan};
+use crate::units::{Bytes, MIB};
+
+use super::Inputs;
+use super::model::keys;
+
+/// Most cards of one kind in one row.
+const MOST: u32 = 16;
+
+/// Shows the machine with everything that can be changed about it.
+pub(super) fn edit(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan, state: &mut UiState) {
+    let Some(reference) = &mut plan.machine else {
+        return;
+    };
+    let machine = context.subjects.machine.ready().map(std::sync::Arc::as_ref);
+    let texts = context.texts;
+    let mut gpus = gpus(reference, context, machine);
+    let before = gpus.clone();
+    let mut removed = None;
+    for (index, gpu) in gpus.iter_mut().enumerate() {
+        ui.push_id(index, |ui| {
+            if gpu_ui(ui, context, machine, gpu) {
+                removed = Some(index);
+            }
+        });
+    }
+    if let Some(index) = removed {
+        gpus.remove(index);
+    }
+    if gpus.is_empty() {
+        widgets::fact(ui, texts.processor_alone);
+    }
+    if let Some(preset) = add_gpu(ui, context, state) {
+        gpus.push(GpuRef {
+            name: preset,
+            ..GpuRef::default()
+        });
+    }
+    if gpus != before {
+        reference.gpus = Some(gpus);
+    }
+    if let Some(machine) = machine {
+        ram(ui, texts, reference, machine);
+    }
+}
+
+/// The cards as rows: those of the plan, else the preset's, else the detected ones.
+fn gpus(reference: &MachineRef, context: &Inputs<'_>, machine: Option<&Machine>) -> Vec<GpuRef> {
+    if let Some(gpus) = &reference.gpus {
+        return gpus.clone();
+    }
+    if let Some(preset) = &reference.preset
+        && let Ok(preset) = context.library.machines.find(preset)
+    {
+        return preset.gpus.clone();
+    }
+    machine
+        .and_then(|machine| library::description(machine).gpus)
+        .unwrap_or_default()
+}
+
+/// One row of equal cards; says whether it is to go.
+fn gpu_ui(ui: &mut Ui, context: &Inputs<'_>, machine: Option<&Machine>, gpu: &mut GpuRef) -> bool {
+    let texts = context.texts;
+    let name = format::product(&gpu.name).to_owned();
+    let title = RichText::new(&name).text_style(theme::strong());
+    let mut count = gpu.count.unwrap_or(1);
+    let removed = widgets::row(ui, title, &gpu.name.clone(), |ui| {
+        let remove = fill(texts.remove, &[("name", &name)]);
+        let removed = widgets::reset(ui, &remove, true).clicked();
+        let field = DragValue::new(&mut count)
+            .range(1..=MOST)
+            .speed(0.05)
+            .prefix("× ");
+        let label = fill(texts.count_of, &[("name", &name)]);
+        if ui.add(field).accessible_name(label).changed() {
+            gpu.count = Some(count);
+        }
+        removed
+    });
+    let known =
+        machine.and_then(|machine| machine.gpus.iter().find(|card| card.name.contains(&name)));
+    let total = gpu
+        .vram_mib
+        .or(gpu.usable_mib)
+        .or(known.map(|card| card.memory.total.get() / MIB));
+    let mut vram = total.unwrap_or(0) as f64 / 1024.0;
+    let mut in_use = gpu.in_use_mib.unwrap_or(0) as f64 / 1024.0;
+    ui.horizontal(|ui| {
+        widgets::fact(ui, texts.vram);
+        if gib_field(ui, &mut vram, &fill(texts.vram_of, &[("name", &name)])).changed() {
+            gpu.vram_mib = Some((vram * 1024.0).round() as u64);
+            gpu.usable_mib = None;
+        }
+        ui.add_space(GRID);
+        widgets::fact(ui, texts.in_use);
+        if gib_field(ui, &mut in_use, &fill(texts.in_use_of, &[("name", &name)])).changed() {
+            gpu.in_use_mib = Some((in_use * 1024.0).round() as u64);
+        }
+    });
+    removed
+}
+
+fn gib_field(ui: &mut Ui, gib: &mut f64, name: &str) -> Response {
+    let field = DragValue::new(gib)
+        .range(0.0..=16_384.0)
+        .speed(0.1)
+        .max_decimals(2)
+        .suffix(" GiB");
+    ui.add(field).accessible_name(name)
+}
+
+fn ram(ui: &mut Ui, texts: &Texts, reference: &mut MachineRef, machine: &Machine) {
+    let mut ram = machine.host.ram.as_gib();
+    let mut in_use = machine.host.in_use.as_gib();
+    let title = RichText::new(texts.ram).text_style(theme::strong());
+    widgets::row(ui, title, "", |_| {});
+    ui.horizontal(|ui| {
+        widgets::fact(ui, texts.total);
+        if gib_field(ui, &mut ram, texts.ram_total).changed() {
+            reference.ram_mib = Some((ram * 1024.0).round().max(1.0) as u64);
+        }
+        ui.add_space(GRID);
+        widgets::fact(ui, texts.in_use);
+        if gib_field(ui, &mut in_use, texts.ram_in_use).changed() {
+            reference.ram_in_use_mib = Some((in_use * 1024.0).round() as u64);
+        }
+    });
+}
+
+/// The button that adds a card, and the list it opens; returns the name that was chosen.
+fn add_gpu(ui: &mut Ui, context: &Inputs<'_>, state: &mut UiState) -> Option<String> {
+    let texts = context.texts;
+    let button = widgets::link(ui, texts.add_gpu);
+    if button.clicked() {
+        state.gpu_search.clear();
+        state.gpu_cursor = 0;
+    }
+    let opening = button.clicked();
+    let mut chosen = None;
+    Popup::menu(&button)
+        .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
+        .width(360.0)
+        .show(|ui| {
+            let keys = keys(ui);
+            let search = TextEdit::singleline(&mut state.gpu_search)
+                .hint_text(texts.search_gpus)
+                .desired_width(f32::INFINITY);
+            let search = ui.add(search);
+            if opening {
+                search.request_focus();
+            }
+            if search.changed() {
+                state.gpu_cursor = 0;
+            }
+            let wanted = state.gpu_search.to_lowercase();
+            let rows: Vec<&GpuPreset> = context
+                .library
+                .gpus
+                .iter()
+                .filter(|gpu| {
+                    let name = gpu.name.to_lowercase();
+                    wanted.split_whitespace().all(|word| name.contains(word))
+                })
+                .collect();
+            state.gpu_cursor = keys.moved(state.gpu_cursor, rows.len());
+            chosen = gpu_rows(ui, &rows, state.gpu_cursor, keys.moves != 0);
+            if keys.enter {
+                chosen = rows.get(state.gpu_cursor).map(|gpu| gpu.name.clone());
+            }
+            if chosen.is_some() {
+                ui.close();
+            }
+        });
+    chosen
+}
+
+fn gpu_rows(ui: &mut Ui, rows: &[&GpuPreset], cursor: usize, follow: bool) -> Option<String> {
+    let mut chosen = None;
+    ui.add_space(GRID);
+    ScrollArea::vertical()
+        .max_height(320.0)
+        .auto_shrink([false, true])
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for (index, gpu) in rows.iter().enumerate() {
+                let memory = match gpu.nominal() {
+                    Bytes::ZERO => String::new(),
+                    nominal => format::capacity(nominal),
+                };
+                let response = widgets::popup_row(ui, index == cursor, &gpu.name, &memory);
+                if index == cursor && follow {
+                    response.scroll_to_me(None);
+                }
+                if response.clicked() {
+                    chosen = Some(gpu.name.clone());
+                }
+            }
+        });
+    chosen
+}

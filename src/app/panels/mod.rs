@@ -1,0 +1,24 @@
+//! The parts of the window. Each is a function that takes exactly what it shows and edits.
+
+mod bars;
+mod curves;
+mod inputs;
+mod launch;
+mod machine;
+mod machine_edit;
+mod model;
+mod notes;
+mod notices;
+mod picture;
+mod setting_row;
+mod settings;
+mod table;
+mod top;
+mod verdict;
+mod why;
+
+pub(super) use inputs::{Inputs, inputs};
+pub(super) use launch::launch;
+pub(super) use notices::notices;
+pub(super) use picture::{Picture, picture};
+pub(super) use top::top_bar;

@@ -1,0 +1,358 @@
+//! One setting as a control, by its kind alone.
+
+use eframe::egui::{Align, ComboBox, DragValue, Id, Label, RichText, TextEdit, Ui};
+
+use crate::app::format;
+use crate::app::texts::{Texts, fill};
+use crate::app::theme::{self, GRID, Tokens};
+use crate::app::widgets::{self, Stops};
+use crate::engine::setting::{Choice, Kind, Scope, Setting};
+use crate::plan::{Settings, Value};
+use crate::projection::grouped;
+
+/// A setting and what is known about its value.
+pub(super) struct Row<'a> {
+    pub(super) texts: &'a Texts,
+    pub(super) setting: &'static Setting,
+    pub(super) scope: &'a Scope<'a>,
+    /// The value in force, automatic choices made.
+    pub(super) resolved: Option<&'a Value>,
+    /// The greatest value that fits, where that is known for this setting (`Some(None)`: no value fits).
+    pub(super) limit: Option<Option<u64>>,
+}
+
+impl Row<'_> {
+    /// As written in the plan, else as in force, else the engine's default.
+    fn value(&self, settings: &Settings) -> Value {
+        settings
+            .get(self.setting.name)
+            .or(self.resolved)
+            .cloned()
+            .unwrap_or_else(|| (self.setting.default)(self.scope))
+    }
+
+    /// The label, quiet while the engine's default is in force.
+    fn label(&self) -> RichText {
+        RichText::new(self.setting.label)
+    }
+}
+
+/// Shows a setting; says whether the user changed it.
+pub(super) fn setting_row(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) -> bool {
+    let before = settings.get(row.setting.name).cloned();
+    let id = ui.scope_id().with(row.setting.name);
+    ui.push_id(row.setting.name, |ui| match row.setting.kind {
+        Kind::Toggle => toggle(ui, row, settings),
+        Kind::Integer {
+            bounds,
+            step,
+            words,
+            unit,
+        } => {
+            let (low, high) = bounds(row.scope);
+            // Where there is nothing to choose, there is nothing to show.
+            if low < high || before.is_some() {
+                integer(ui, row, Stops { low, high, step }, words, unit, settings);
+            }
+        }
+        Kind::Choice { options } => {
+            let options = options(row.scope);
+            if options.len() > 1 || before.is_some() {
+                choice(ui, row, &options, settings);
+            }
+        }
+        Kind::Proportions => {
+            if row.scope.machine.gpus.len() > 1 || before.is_some() {
+                proportions(ui, row, settings);
+            }
+        }
+        Kind::Lines { example } => lines(ui, row, id, example, settings),
+        Kind::Text { example } => text(ui, row, example, settings),
+    });
+    settings.get(row.setting.name) != before.as_ref()
+}
+
+/// The cross that returns to the default, at the right end of the row; keeps its place where there is nothing to
+/// take back, so that nothing jumps.
+fn reset(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {
+    let name = fill(row.texts.reset, &[("setting", row.setting.label)]);
+    if settings.contains_key(row.setting.name) {
+        if widgets::reset(ui, &name, true).clicked() {
+            settings.shift_remove(row.setting.name);
+        }
+    } else {
+        ui.add_space(14.0 + ui.spacing().item_spacing.x);
+    }
+}
+
+/// Shows values in the weak colour while they are the engine's own.
+fn quiet_default(ui: &mut Ui, row: &Row<'_>, settings: &Settings) {
+    if !settings.contains_key(row.setting.name) {
+        let weak = Tokens::of(ui).text_weak;
+        ui.visuals_mut().override_text_color = Some(weak);
+    }
+}
+
+fn toggle(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {
+    let on = row.value(settings) == Value::Bool(true);
+    widgets::row(ui, row.label(), row.setting.help, |ui| {
+        reset(ui, row, settings);
+        if widgets::switch(ui, on, row.setting.label)
+            .on_hover_text(row.setting.help)
+            .clicked()
+        {
+            settings.insert(row.setting.name.to_owned(), Value::Bool(!on));
+        }
+    });
+}
+
+fn integer(
+    ui: &mut Ui,
+    row: &Row<'_>,
+    stops: Stops,
+    words: &[&'static str],
+    unit: &str,
+    settings: &mut Settings,
+) {
+    let value = row.value(settings);
+    let word = match &value {
+        Value::Text(word) => Some(word.as_str()),
+        _ => None,
+    };
+    let mut number = match (&value, row.resolved) {
+        (Value::Integer(number), _) | (_, Some(Value::Integer(number))) => *number,
+        _ => stops.high,
+    };
+    let mut set = None;
+    widgets::row(ui, row.label(), row.setting.help, |ui| {
+        reset(ui, row, settings);
+        if !unit.is_empty() && words.is_empty() {
+            small(ui, unit);
+        }
+        ui.scope(|ui| {
+            quiet_default(ui, row, settings);
+            if word.is_some() {
+                let weak = Tokens::of(ui).text_weak;
+                ui.visuals_mut().override_text_color = Some(weak);
+            }
+            if number_field(ui, row, &mut number, stops) {
+                set = Some(Value::Integer(number));
+            }
+        });
+        for choice in words.iter().rev() {
+            if widgets::chip(ui, choice, word == Some(*choice)).clicked() {
+                set = Some(Value::Text((*choice).to_owned()));
+            }
+        }
+    });
+    let (_, moved) = widgets::track(ui, row.setting.label, number, stops);
+    set = moved.map(Value::Integer).or(set);
+    if let Some(limit) = row.limit {
+        set = limit_hint(ui, row.texts, limit, stops).or(set);
+    }
+    if let Some(value) = set {
+        settings.insert(row.setting.name.to_owned(), value);
+    }
+    ui.add_space(GRID / 2.0);
+}
+
+fn number_field(ui: &mut Ui, row: &Row<'_>, number: &mut i64, stops: Stops) -> bool {
+    let speed = (stops.high.saturating_sub(stops.low) as f64 / 400.0).clamp(0.05, 256.0);
+    let field = DragValue::new(number)
+        .speed(speed)
+        .range(stops.low..=stops.high)
+        .clamp_existing_to_range(false)
+        .update_while_editing(false)
+        .custom_formatter(|number, _| format::integer(number as i64))
+        .custom_parser(|text| format::parse_integer(text).map(|number| number as f64));
+    ui.add(field)
+        .accessible_name(row.setting.label)
+        .on_hover_text(row.setting.help)
+        .changed()
+}
+
+/// How far one can go, as something to click.
+fn limit_hint(ui: &mut Ui, texts: &Texts, limit: Option<u64>, stops: Stops) -> Option<Value> {
+    let limit = limit.and_then(|limit| i64::try_from(limit).ok());
+    let Some(limit) = limit else {
+        widgets::fact(ui, texts.fits_at_no_value);
+        return None;
+    };
+    let text = fill(
+        texts.fits_up_to,
+        &[("count", &grouped(limit.unsigned_abs()))],
+    );
+    widgets::link(ui, &text)
+        .on_hover_text(texts.fits_up_to_help)
+        .clicked()
+        .then_some(Value::Integer(limit.min(stops.high)))
+}
+
+fn choice(ui: &mut Ui, row: &Row<'_>, options: &[Choice], settings: &mut Settings) {
+    let value = row.value(settings);
+    let chosen = format::value(&value, row.texts);
+    let mut set = None;
+    widgets::row(ui, row.label(), row.setting.help, |ui| {
+        reset(ui, row, settings);
+        quiet_default(ui, row, settings);
+        let list = ComboBox::from_id_salt("choice")
+            .selected_text(RichText::new(&chosen))
+            .width(112.0)
+            .show_ui(ui, |ui| {
+                ui.visuals_mut().override_text_color = None;
+                ui.set_min_width(260.0);
+                ui.spacing_mut().item_spacing.y = 0.0;
+                for option in options {
+                    let lit = option.word.eq_ignore_ascii_case(&chosen);
+                    let response = widgets::popup_row(ui, lit, option.word, &option.hint);
+                    if lit && ui.is_sizing_pass() {
+                        response.scroll_to_me(Some(Align::Center));
+                    }
+                    if response.clicked() {
+                        set = Some(Value::Text(option.word.to_owned()));
+                        ui.close();
+                    }
+                }
+            });
+        list.response
+            .accessible_name(row.setting.label)
+            .on_hover_text(row.setting.help);
+    });
+    if let Some(value) = set {
+        settings.insert(row.setting.name.to_owned(), value);
+    }
+}
+
+fn proportions(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {
+    let shares = match settings.get(row.setting.name) {
+        Some(Value::List(shares)) if !shares.is_empty() => Some(shares.clone()),
+        _ => None,
+    };
+    let name = row.setting.name.to_owned();
+    let count = row.scope.machine.gpus.len();
+    widgets::row(ui, row.label(), row.setting.help, |ui| {
+        ui.add_space(14.0 + ui.spacing().item_spacing.x);
+        if widgets::chip(ui, row.texts.by_hand, shares.is_some()).clicked() {
+            settings.insert(name.clone(), Value::List(vec![Value::Integer(1); count]));
+        }
+        if widgets::chip(ui, row.texts.automatic, shares.is_none()).clicked() {
+            settings.shift_remove(&name);
+        }
+    });
+    let Some(mut shares) = shares else { return };
+    shares.resize(count.max(shares.len()), Value::Integer(0));
+    let mut changed = false;
+    ui.horizontal_wrapped(|ui| {
+        for (index, share) in shares.iter_mut().enumerate() {
+            let mut number = match share {
+                Value::Integer(number) => *number as f64,
+                Value::Number(number) => *number,
+                _ => 0.0,
+            };
+            let device = fill(row.texts.gpu_number, &[("gpu", &index.to_string())]);
+            let field = DragValue::new(&mut number)
+                .range(0.0..=1000.0)
+                .speed(0.05)
+                .max_decimals(2);
+            let response = ui
+                .add(field)
+                .accessible_name(format!("{} {device}", row.setting.label))
+                .on_hover_text(device);
+            if response.changed() {
+                changed = true;
+                *share = if number.fract() == 0.0 {
+                    Value::Integer(number as i64)
+                } else {
+                    Value::Number(number)
+                };
+            }
+        }
+    });
+    if changed {
+        settings.insert(name, Value::List(shares));
+    }
+}
+
+fn lines(ui: &mut Ui, row: &Row<'_>, id: Id, example: &str, settings: &mut Settings) {
+    widgets::row(ui, row.label(), row.setting.help, |ui| {
+        reset(ui, row, settings)
+    });
+    let written = match settings.get(row.setting.name) {
+        Some(Value::List(items)) => items
+            .iter()
+            .map(|item| format::value(item, row.texts))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => String::new(),
+    };
+    // Empty lines are kept while one types; the plan has none.
+    let draft: Option<String> = ui.data(|data| data.get_temp(id));
+    let kept = |text: &str| {
+        text.lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let mut text = draft
+        .filter(|draft| kept(draft) == written)
+        .unwrap_or_else(|| written.clone());
+    let field = TextEdit::multiline(&mut text)
+        .hint_text(example.to_owned())
+        .desired_rows(2)
+        .desired_width(f32::INFINITY)
+        .font(eframe::egui::TextStyle::Monospace);
+    let response = ui
+        .add(field)
+        .accessible_name(row.setting.label)
+        .on_hover_text(row.setting.help);
+    if response.changed() {
+        let items: Vec<Value> = kept(&text)
+            .lines()
+            .map(|line| Value::Text(line.to_owned()))
+            .collect();
+        if items.is_empty() {
+            settings.shift_remove(row.setting.name);
+        } else {
+            settings.insert(row.setting.name.to_owned(), Value::List(items));
+        }
+        ui.data_mut(|data| data.insert_temp(id, text));
+    }
+}
+
+fn text(ui: &mut Ui, row: &Row<'_>, example: &str, settings: &mut Settings) {
+    let mut text = match settings.get(row.setting.name) {
+        Some(Value::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let default = format::value(&row.value(settings), row.texts);
+    let hint = if default.is_empty() {
+        example.to_owned()
+    } else {
+        default
+    };
+    widgets::row(ui, row.label(), row.setting.help, |ui| {
+        reset(ui, row, settings);
+        let field = TextEdit::singleline(&mut text)
+            .hint_text(hint)
+            .desired_width(104.0);
+        let response = ui
+            .add(field)
+            .accessible_name(row.setting.label)
+            .on_hover_text(row.setting.help);
+        if response.changed() {
+            if text.is_empty() {
+                settings.shift_remove(row.setting.name);
+            } else {
+                settings.insert(row.setting.name.to_owned(), Value::Text(text.clone()));
+            }
+        }
+    });
+}
+
+fn small(ui: &mut Ui, text: &str) {
+    let text = RichText::new(text)
+        .text_style(theme::small())
+        .color(Tokens::of(ui).text_weak);
+    ui.add(Label::new(text));
+}

@@ -1,0 +1,296 @@
+//! The numbers behind the bars: a row per category, a column per device, GiB.
+
+use eframe::egui::{
+    Align2, FontId, Painter, Pos2, Rect, Response, Role, ScrollArea, Sense, Stroke, Ui, Vec2,
+    WidgetInfo, pos2,
+};
+
+use crate::app::format;
+use crate::app::sweep::by_category;
+use crate::app::texts::Texts;
+use crate::app::theme::{self, GRID, Tokens};
+use crate::projection::{Category, DeviceTerms};
+use crate::report::{DeviceReport, Report};
+use crate::units::Bytes;
+
+use super::why;
+
+const ROW_HEIGHT: f32 = 28.0;
+const NAME_WIDTH: f32 = 148.0;
+const FIGURE_WIDTH: f32 = 74.0;
+
+/// Widths of the columns of one table.
+#[derive(Clone, Copy)]
+struct Columns {
+    name: f32,
+    detail: f32,
+    figure: f32,
+}
+
+/// Shows the table; a click on a row points its category out in the bars.
+pub(super) fn table(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut Option<Category>) {
+    let figures = FIGURE_WIDTH * report.devices.len() as f32;
+    let columns = Columns {
+        name: NAME_WIDTH,
+        detail: (ui.available_width() - NAME_WIDTH - figures - 16.0).max(0.0),
+        figure: FIGURE_WIDTH,
+    };
+    ScrollArea::horizontal()
+        .auto_shrink([false, true])
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            head(ui, texts, report, columns);
+            for category in categories(report) {
+                category_row(ui, texts, report, columns, category, highlight);
+            }
+            in_use_row(ui, texts, report, columns);
+            total_row(ui, texts, report, columns);
+        });
+}
+
+/// Categories that take memory somewhere, in order.
+fn categories(report: &Report) -> Vec<Category> {
+    Category::ALL
+        .into_iter()
+        .filter(|category| {
+            report
+                .devices
+                .iter()
+                .any(|device| bytes_of(&device.terms, *category) != Bytes::ZERO)
+        })
+        .collect()
+}
+
+fn bytes_of(terms: &DeviceTerms, category: Category) -> Bytes {
+    by_category(terms)
+        .into_iter()
+        .find(|(known, _)| *known == category)
+        .map_or(Bytes::ZERO, |(_, bytes)| bytes)
+}
+
+struct Line<'a> {
+    painter: Painter,
+    tokens: &'static Tokens,
+    rect: Rect,
+    columns: Columns,
+    body: FontId,
+    small: FontId,
+    strong: FontId,
+    devices: &'a [DeviceReport],
+}
+
+/// A row of the table's height with a hairline below, ready to be written into.
+fn line<'a>(ui: &mut Ui, report: &'a Report, columns: Columns) -> (Response, Line<'a>) {
+    let width = columns.name + columns.detail + columns.figure * report.devices.len() as f32 + 16.0;
+    let (rect, response) = ui.allocate_exact_size(Vec2::new(width, ROW_HEIGHT), Sense::click());
+    let tokens = Tokens::of(ui);
+    let painter = ui.painter().clone();
+    painter.hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, tokens.line),
+    );
+    let style = ui.style();
+    let line = Line {
+        painter,
+        tokens,
+        rect,
+        columns,
+        body: eframe::egui::TextStyle::Body.resolve(style),
+        small: theme::small().resolve(style),
+        strong: theme::strong().resolve(style),
+        devices: &report.devices,
+    };
+    (response, line)
+}
+
+impl Line<'_> {
+    fn name(&self, text: &str, font: &FontId, indent: f32) {
+        let at = pos2(self.rect.left() + indent, self.rect.center().y);
+        self.painter.text(
+            at,
+            Align2::LEFT_CENTER,
+            text,
+            font.clone(),
+            self.tokens.text,
+        );
+    }
+
+    fn swatch(&self, colour: eframe::egui::Color32) {
+        let center = pos2(self.rect.left() + 13.0, self.rect.center().y);
+        let swatch = Rect::from_center_size(center, Vec2::splat(10.0));
+        self.painter.rect_filled(swatch, 2.0, colour);
+    }
+
+    fn detail(&self, text: &str) {
+        if self.columns.detail < 60.0 {
+            return;
+        }
+        let left = self.rect.left() + self.columns.name;
+        let mut job = eframe::egui::text::LayoutJob::simple_singleline(
+            text.to_owned(),
+            self.small.clone(),
+            self.tokens.text_weak,
+        );
+        job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(self.columns.detail - 12.0);
+        let galley = self.painter.layout_job(job);
+        let at = pos2(left, self.rect.center().y - galley.size().y / 2.0);
+        self.painter.galley(at, galley, self.tokens.text_weak);
+    }
+
+    /// Where the figures of a device end.
+    fn right(&self, device: usize) -> Pos2 {
+        let columns = self.columns;
+        let right = columns.name + columns.detail + columns.figure * (device + 1) as f32;
+        pos2(self.rect.left() + right, self.rect.center().y)
+    }
+
+    fn figure(&self, device: usize, text: &str, font: &FontId, colour: eframe::egui::Color32) {
+        self.painter.text(
+            self.right(device),
+            Align2::RIGHT_CENTER,
+            text,
+            font.clone(),
+            colour,
+        );
+    }
+
+    fn bytes(&self, device: usize, bytes: Bytes, font: &FontId) {
+        // An empty cell is quieter than a zero.
+        let (text, colour) = if bytes == Bytes::ZERO {
+            ("–".to_owned(), self.tokens.text_weak)
+        } else {
+            (format::gib(bytes), self.tokens.text)
+        };
+        self.figure(device, &text, font, colour);
+    }
+}
+
+fn head(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
+    let (response, line) = line(ui, report, columns);
+    response.widget_info(|| WidgetInfo::labeled(Role::RowHeader, true, texts.gib));
+    let at = pos2(line.rect.left() + 8.0, line.rect.center().y);
+    let weak = line.tokens.text_weak;
+    line.painter
+        .text(at, Align2::LEFT_CENTER, texts.gib, line.small.clone(), weak);
+    for (index, device) in report.devices.iter().enumerate() {
+        line.figure(
+            index,
+            &format::device(device, texts),
+            &line.small.clone(),
+            weak,
+        );
+    }
+}
+
+fn category_row(
+    ui: &mut Ui,
+    texts: &Texts,
+    report: &Report,
+    columns: Columns,
+    category: Category,
+    highlight: &mut Option<Category>,
+) {
+    let (response, line) = line(ui, report, columns);
+    let name = texts.category(category);
+    let figures: Vec<Bytes> = report
+        .devices
+        .iter()
+        .map(|device| bytes_of(&device.terms, category))
+        .collect();
+    response.widget_info(|| {
+        WidgetInfo::labeled(
+            Role::Button,
+            true,
+            spoken(texts, name, line.devices, &figures),
+        )
+    });
+    if *highlight == Some(category) || response.hovered() || response.has_focus() {
+        line.painter
+            .rect_filled(line.rect, 0.0, line.tokens.field.gamma_multiply(0.8));
+    }
+    line.swatch(line.tokens.category(category));
+    line.name(name, &line.body.clone(), 26.0);
+    line.detail(&detail(report, category));
+    for (index, bytes) in figures.iter().enumerate() {
+        line.bytes(index, *bytes, &line.body.clone());
+    }
+    if response.clicked() {
+        *highlight = if *highlight == Some(category) {
+            None
+        } else {
+            Some(category)
+        };
+    }
+    response.on_hover_ui_at_pointer(|ui| {
+        for device in &report.devices {
+            if bytes_of(&device.terms, category) != Bytes::ZERO {
+                why::segment(
+                    ui,
+                    texts,
+                    &format::device(device, texts),
+                    device,
+                    Some(category),
+                );
+                ui.add_space(2.0 * GRID);
+            }
+        }
+    });
+}
+
+/// The reason of the category's largest term, which says most of it.
+fn detail(report: &Report, category: Category) -> String {
+    report
+        .devices
+        .iter()
+        .flat_map(|device| &device.terms.terms)
+        .filter(|term| term.category == category)
+        .max_by_key(|term| term.bytes)
+        .map(|term| term.why.text())
+        .unwrap_or_default()
+}
+
+fn in_use_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
+    let (response, line) = line(ui, report, columns);
+    let figures: Vec<Bytes> = report.devices.iter().map(|device| device.in_use).collect();
+    response.widget_info(|| {
+        let spoken = spoken(texts, texts.in_use, line.devices, &figures);
+        WidgetInfo::labeled(Role::Row, true, spoken)
+    });
+    line.swatch(line.tokens.in_use);
+    line.name(texts.in_use, &line.body.clone(), 26.0);
+    line.detail(texts.by_others);
+    for (index, bytes) in figures.iter().enumerate() {
+        line.bytes(index, *bytes, &line.body.clone());
+    }
+}
+
+fn total_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
+    let (response, line) = line(ui, report, columns);
+    let figures: Vec<Bytes> = report
+        .devices
+        .iter()
+        .map(|device| device.in_use + device.total())
+        .collect();
+    response.widget_info(|| {
+        let spoken = spoken(texts, texts.total, line.devices, &figures);
+        WidgetInfo::labeled(Role::Row, true, spoken)
+    });
+    line.name(texts.total, &line.strong.clone(), 8.0);
+    for (index, bytes) in figures.iter().enumerate() {
+        line.bytes(index, *bytes, &line.strong.clone());
+    }
+}
+
+/// A row for screen readers: "Weights, GPU 0 9.48 GiB, RAM 0.41 GiB".
+fn spoken(texts: &Texts, name: &str, devices: &[DeviceReport], figures: &[Bytes]) -> String {
+    let mut spoken = name.to_owned();
+    for (device, bytes) in devices.iter().zip(figures) {
+        spoken.push_str(", ");
+        spoken.push_str(&format::device(device, texts));
+        spoken.push(' ');
+        spoken.push_str(&format::gib(*bytes));
+        spoken.push_str(" GiB");
+    }
+    spoken
+}

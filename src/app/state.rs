@@ -1,0 +1,131 @@
+//! What the window remembers during one session and no longer.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::projection::Category;
+
+use super::chooser::Purpose;
+use super::command::Command;
+use super::texts::Texts;
+
+/// State of this session only.
+#[derive(Debug, Default)]
+pub struct UiState {
+    /// Which picture is shown.
+    pub tab: Tab,
+    /// Text in the search box of models.
+    pub model_search: String,
+    /// Row of the list of models that Enter takes.
+    pub model_cursor: usize,
+    /// The list of models is to be opened in this frame.
+    pub open_models: bool,
+    /// Text in the search box of machines.
+    pub machine_search: String,
+    /// Row of the list of machines that Enter takes.
+    pub machine_cursor: usize,
+    /// The list of machines is to be opened in this frame.
+    pub open_machines: bool,
+    /// Text in the search box of GPUs to add.
+    pub gpu_search: String,
+    /// Row of the list of GPUs that Enter takes.
+    pub gpu_cursor: usize,
+    /// Category that bars and table point out.
+    pub highlight: Option<Category>,
+    /// Place of the axis shown in the curves.
+    pub axis: usize,
+    /// Identity of the device shown in the curves; absent: the fullest.
+    pub curve_device: Option<String>,
+    /// The question that waits for an answer.
+    pub dialog: Option<Dialog>,
+    /// Messages, the newest last.
+    pub notices: Vec<Notice>,
+    /// Settings whose values the user chose; a change of model or machine keeps them.
+    pub touched: BTreeSet<String>,
+    /// What is to happen once the plan is saved.
+    pub after_saving: Option<Command>,
+    /// Closing was confirmed.
+    pub quitting: bool,
+    /// Title last given to the window.
+    pub title: String,
+}
+
+/// A picture in the centre.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tab {
+    /// Bars and table.
+    #[default]
+    Memory,
+    /// Memory against a setting.
+    Curves,
+}
+
+impl Tab {
+    /// Every tab, in order.
+    pub const ALL: [Self; 2] = [Self::Memory, Self::Curves];
+
+    /// What the tab is called.
+    pub const fn text(self, texts: &Texts) -> &'static str {
+        match self {
+            Self::Memory => texts.tab_memory,
+            Self::Curves => texts.tab_curves,
+        }
+    }
+}
+
+/// A question in the middle of the window.
+#[derive(Debug)]
+pub enum Dialog {
+    /// A path, typed.
+    Path {
+        /// What for.
+        purpose: Purpose,
+        /// As typed so far.
+        text: String,
+        /// Why it could not be used, after a try.
+        problem: Option<String>,
+    },
+    /// A file is already there.
+    Overwrite {
+        /// What is to be written.
+        purpose: Purpose,
+        /// Where.
+        path: PathBuf,
+    },
+    /// The plan has changes that would be lost.
+    Unsaved {
+        /// What was asked for.
+        then: Command,
+    },
+}
+
+/// A message that is shown until it is closed, or for a while.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    /// What happened.
+    pub text: String,
+    /// Something failed: stays until it is closed.
+    pub failed: bool,
+    /// When it goes, in egui's seconds; set when it is first shown.
+    pub until: Option<f64>,
+}
+
+impl UiState {
+    /// Tells that something was done.
+    pub fn tell(&mut self, text: String) {
+        self.notices.push(Notice {
+            text,
+            failed: false,
+            until: None,
+        });
+    }
+
+    /// Tells that something failed.
+    pub fn fail(&mut self, text: String) {
+        self.notices.push(Notice {
+            text,
+            failed: true,
+            until: None,
+        });
+    }
+}

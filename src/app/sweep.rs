@@ -1,0 +1,251 @@
+//! Memory against one setting: many reports, made beside the window.
+
+use std::sync::Arc;
+
+use crate::engine::setting::{Kind, Scope, Setting, Step};
+use crate::engine::{Axis, Engine, Memo, setting};
+use crate::hardware::Machine;
+use crate::model::Model;
+use crate::plan::{FitOptions, Settings, Value};
+use crate::projection::Category;
+use crate::report::{Report, Request, Verdict, report};
+use crate::units::Bytes;
+
+/// Values along an axis; more cannot be told apart on a screen.
+const POINTS: usize = 64;
+
+/// Everything that a sweep depends on.
+#[derive(Clone)]
+pub(crate) struct SweepKey {
+    /// Who runs it.
+    pub(crate) engine: &'static dyn Engine,
+    /// What is loaded.
+    pub(crate) model: Arc<Model>,
+    /// On what.
+    pub(crate) machine: Arc<Machine>,
+    /// As written, without the swept one.
+    pub(crate) settings: Settings,
+    /// The `[fit]` table.
+    pub(crate) fit: FitOptions,
+    /// What is swept.
+    pub(crate) axis: Axis,
+}
+
+impl PartialEq for SweepKey {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            engine,
+            model,
+            machine,
+            settings,
+            fit,
+            axis,
+        } = self;
+        engine.id() == other.engine.id()
+            && Arc::ptr_eq(model, &other.model)
+            && Arc::ptr_eq(machine, &other.machine)
+            && *axis == other.axis
+            && *fit == other.fit
+            && *settings == other.settings
+    }
+}
+
+/// One curve per device and category.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Curve {
+    /// In order of the setting's value.
+    pub(crate) points: Vec<Point>,
+}
+
+/// The report at one value, as far as a curve shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Point {
+    /// The setting's value.
+    pub(crate) value: i64,
+    /// Does it fit?
+    pub(crate) verdict: Verdict,
+    /// In report order.
+    pub(crate) devices: Vec<DevicePoint>,
+}
+
+/// One device at one value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DevicePoint {
+    /// "gpu0", "host", ...
+    pub(crate) id: String,
+    /// What the engine can use.
+    pub(crate) capacity: Bytes,
+    /// In use by others.
+    pub(crate) in_use: Bytes,
+    /// Bytes by category, in order of the categories, those without bytes left out.
+    pub(crate) categories: Vec<(Category, Bytes)>,
+}
+
+impl DevicePoint {
+    /// Bytes of one category.
+    pub(crate) fn bytes(&self, category: Category) -> Bytes {
+        self.categories
+            .iter()
+            .find(|(known, _)| *known == category)
+            .map_or(Bytes::ZERO, |(_, bytes)| *bytes)
+    }
+
+    /// Others' use and this plan's.
+    pub(crate) fn total(&self) -> Bytes {
+        self.in_use + self.categories.iter().map(|(_, bytes)| *bytes).sum()
+    }
+}
+
+/// Bytes of a device's terms by category, in order, without empty ones.
+pub(crate) fn by_category(terms: &crate::projection::DeviceTerms) -> Vec<(Category, Bytes)> {
+    Category::ALL
+        .into_iter()
+        .map(|category| {
+            let bytes = terms
+                .terms
+                .iter()
+                .filter(|term| term.category == category)
+                .map(|term| term.bytes)
+                .sum();
+            (category, bytes)
+        })
+        .filter(|(_, bytes)| *bytes != Bytes::ZERO)
+        .collect()
+}
+
+/// Reports along the axis. What the engine refuses has no point.
+pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
+    let SweepKey {
+        engine,
+        model,
+        machine,
+        settings,
+        fit,
+        axis,
+    } = key;
+    let Some(setting) = setting::find(*engine, axis.setting) else {
+        return Curve::default();
+    };
+    let scope = Scope {
+        model,
+        machine,
+        settings,
+    };
+    let points = values(setting, &scope, axis.logarithmic)
+        .into_iter()
+        .filter_map(|value| {
+            let mut settings = settings.clone();
+            settings.insert(axis.setting.to_owned(), Value::Integer(value));
+            let request = Request {
+                engine: *engine,
+                model,
+                machine,
+                settings: &settings,
+                fit,
+            };
+            let report = report(&request, memo).ok()?;
+            let empty = report
+                .devices
+                .iter()
+                .all(|device| device.total() == Bytes::ZERO);
+            (!empty).then(|| point(value, &report))
+        })
+        .collect();
+    Curve { points }
+}
+
+fn point(value: i64, report: &Report) -> Point {
+    Point {
+        value,
+        verdict: report.verdict,
+        devices: report
+            .devices
+            .iter()
+            .map(|device| DevicePoint {
+                id: device.id.clone(),
+                capacity: device.capacity,
+                in_use: device.in_use,
+                categories: by_category(&device.terms),
+            })
+            .collect(),
+    }
+}
+
+/// Values that a sweep visits: the setting's bounds and what lies between, snapped as its slider snaps.
+fn values(setting: &Setting, scope: &Scope<'_>, logarithmic: bool) -> Vec<i64> {
+    let Kind::Integer { bounds, step, .. } = setting.kind else {
+        return Vec::new();
+    };
+    let (low, high) = bounds(scope);
+    let multiple = match step {
+        Step::By(step) => step.max(1),
+        Step::Logarithmic { multiple } => multiple.max(1),
+    };
+    let first = if logarithmic { low.max(multiple) } else { low };
+    if high <= first {
+        return vec![first];
+    }
+    let mut values: Vec<i64> = (0..POINTS)
+        .map(|index| {
+            let share = index as f64 / (POINTS - 1) as f64;
+            let value = if logarithmic {
+                first as f64 * (high as f64 / first as f64).powf(share)
+            } else {
+                first as f64 + (high - first) as f64 * share
+            };
+            let snapped = (value / multiple as f64).round() as i64;
+            snapped.saturating_mul(multiple).clamp(first, high)
+        })
+        .collect();
+    values.dedup();
+    values
+}
+
+/// Where a device's total passes its capacity, between two points; absent if it never does.
+pub(crate) fn crossing(curve: &Curve, device: usize) -> Option<(f64, f64)> {
+    let at = |point: &Point| {
+        let device = point.devices.get(device)?;
+        Some((
+            point.value as f64,
+            device.total().as_gib(),
+            device.capacity.as_gib(),
+        ))
+    };
+    curve.points.windows(2).find_map(|pair| {
+        let [before, after] = pair else { return None };
+        let ((x0, y0, capacity), (x1, y1, _)) = (at(before)?, at(after)?);
+        if y0 > capacity || y1 <= capacity {
+            return None;
+        }
+        let share = (capacity - y0) / (y1 - y0);
+        Some((x0 + (x1 - x0) * share, capacity))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_crossing_lies_between_its_neighbours() {
+        let at = |value: i64, gib: u64| Point {
+            value,
+            verdict: Verdict::Fits,
+            devices: vec![DevicePoint {
+                id: "gpu0".to_owned(),
+                capacity: Bytes::from_gib(10),
+                in_use: Bytes::from_gib(1),
+                categories: vec![(Category::Weights, Bytes::from_gib(gib))],
+            }],
+        };
+        let curve = Curve {
+            points: vec![at(0, 5), at(100, 7), at(200, 11)],
+        };
+        assert_eq!(crossing(&curve, 0), Some((150.0, 10.0)));
+        assert_eq!(crossing(&curve, 1), None);
+        let flat = Curve {
+            points: vec![at(0, 5), at(100, 5)],
+        };
+        assert_eq!(crossing(&flat, 0), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! One device as a stacked bar: what others use, hatched, then the plan by category, and the load line at what the
+//! device can hold.
+
+use eframe::egui::{
+    Color32, Id, Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2,
+    WidgetInfo, pos2,
+};
+
+use super::glyph;
+use crate::app::theme::{self, Tokens};
+use crate::projection::Category;
+use crate::units::Bytes;
+
+/// What the full width of a bar means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Axis {
+    /// Bytes at the right end.
+    pub(crate) full: Bytes,
+    /// Height of the bars.
+    pub(crate) height: f32,
+}
+
+/// One part of a bar.
+#[derive(Clone, Debug)]
+pub(crate) struct Segment<'a> {
+    /// Absent: what others use.
+    pub(crate) category: Option<Category>,
+    /// How much.
+    pub(crate) bytes: Bytes,
+    /// Written inside where there is room, the longest that fits.
+    pub(crate) labels: [&'a str; 2],
+    /// For screen readers: what, how much, where.
+    pub(crate) name: String,
+}
+
+/// Room for the half of the mark that stands beyond the bar.
+const MARK_ROOM: f32 = 16.0;
+/// Room for the line above and below.
+const REACH: f32 = 7.0;
+
+/// Draws the bar; returns one response per segment.
+pub(crate) fn bar(
+    ui: &mut Ui,
+    id: Id,
+    axis: Axis,
+    capacity: Bytes,
+    segments: &[Segment<'_>],
+    highlight: Option<Category>,
+) -> Vec<Response> {
+    let tokens = Tokens::of(ui);
+    let size = Vec2::new(ui.available_width(), axis.height + 2.0 * REACH);
+    let (_, outer) = ui.allocate_space(size);
+    let rail = Rect::from_min_max(
+        outer.min + Vec2::new(0.0, REACH),
+        outer.max - Vec2::new(MARK_ROOM, REACH),
+    );
+    let x = |bytes: Bytes| {
+        let share = bytes.get() as f64 / axis.full.get().max(1) as f64;
+        rail.left() + rail.width() * (share as f32).clamp(0.0, 1.0)
+    };
+    let painter = ui.painter().clone();
+    let end = x(capacity);
+    let within = Rect::from_min_max(rail.min, pos2(end, rail.bottom()));
+    painter.rect_filled(within, 3.0, tokens.field);
+
+    let mut responses = Vec::with_capacity(segments.len());
+    let mut below = Bytes::ZERO;
+    for (index, segment) in segments.iter().enumerate() {
+        let left = x(below);
+        below += segment.bytes;
+        // A sliver is still shown: what takes memory must not vanish.
+        let right = x(below).max(left + 1.5);
+        let rect = Rect::from_min_max(pos2(left, rail.top()), pos2(right, rail.bottom()));
+        let response = ui.interact(rect, id.with(index), Sense::click());
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &segment.name));
+        let faded = highlight.is_some() && highlight != segment.category;
+        paint(&painter, tokens, rect, segment, faded);
+        if response.hovered() || response.has_focus() {
+            painter.rect_stroke(rect, 0.0, Stroke::new(1.5, tokens.mark), StrokeKind::Inside);
+        }
+        responses.push(response);
+    }
+    if below > capacity {
+        let over = Rect::from_min_max(pos2(end, rail.top()), pos2(x(below), rail.bottom()));
+        painter.rect_filled(over, 0.0, tokens.bad.gamma_multiply(0.45));
+        painter.rect_stroke(over, 0.0, Stroke::new(1.5, tokens.bad), StrokeKind::Inside);
+    }
+    glyph::load_line(&painter, end, rail, tokens.mark, tokens.canvas);
+    responses
+}
+
+fn paint(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>, faded: bool) {
+    let mut inner = rect;
+    if inner.width() > 4.0 {
+        inner.max.x -= 1.0;
+    }
+    let ink = match segment.category {
+        Some(category) => {
+            let colour = tokens.category(category);
+            let colour = if faded {
+                colour.gamma_multiply(0.35)
+            } else {
+                colour
+            };
+            painter.rect_filled(inner, 0.0, colour);
+            tokens.text_on_colour
+        }
+        None => {
+            hatch(painter, inner, tokens);
+            tokens.text
+        }
+    };
+    label(painter, tokens, inner, segment, ink);
+}
+
+fn hatch(painter: &Painter, rect: Rect, tokens: &Tokens) {
+    painter.rect_filled(rect, 0.0, tokens.field_hover);
+    let painter = painter.with_clip_rect(painter.clip_rect().intersect(rect));
+    let stroke = Stroke::new(1.2, tokens.in_use);
+    let mut x = rect.left() - rect.height();
+    while x < rect.right() {
+        painter.add(Shape::line_segment(
+            [pos2(x, rect.bottom()), pos2(x + rect.height(), rect.top())],
+            stroke,
+        ));
+        x += 6.0;
+    }
+}
+
+fn label(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>, ink: Color32) {
+    let font = theme::small_strong().resolve(&painter.ctx().global_style());
+    for text in segment.labels {
+        let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), ink);
+        if galley.size().x + 12.0 > rect.width() {
+            continue;
+        }
+        let at = pos2(rect.left() + 7.0, rect.center().y - galley.size().y / 2.0);
+        if segment.category.is_none() {
+            let ground = Rect::from_min_size(at, galley.size()).expand2(Vec2::new(3.0, 0.0));
+            painter.rect_filled(ground, 2.0, tokens.field_hover);
+        }
+        painter.galley(at, galley, ink);
+        return;
+    }
+}

@@ -1,0 +1,300 @@
+//! Rows, buttons and fields in the house's look.
+
+use eframe::egui::{
+    Align, Button, Label, Layout, Rect, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui,
+    UiBuilder, Vec2, WidgetInfo, pos2,
+};
+
+use super::glyph;
+use crate::app::theme::{self, GRID, RADIUS, ROW, Tokens};
+
+/// The head of a section.
+pub(crate) fn section(ui: &mut Ui, title: &str) {
+    let text = RichText::new(title.to_uppercase())
+        .text_style(theme::section())
+        .extra_letter_spacing(0.7)
+        .color(Tokens::of(ui).text_weak);
+    ui.add(Label::new(text));
+    ui.add_space(2.0);
+}
+
+/// A line of small print.
+pub(crate) fn fact(ui: &mut Ui, text: impl Into<String>) -> Response {
+    let text = RichText::new(text)
+        .text_style(theme::small())
+        .color(Tokens::of(ui).text_weak);
+    ui.add(Label::new(text).wrap())
+}
+
+/// A label at the left, whatever `right` adds at the right. The label explains itself under the pointer.
+pub(crate) fn row<R>(
+    ui: &mut Ui,
+    label: RichText,
+    help: &str,
+    right: impl FnOnce(&mut Ui) -> R,
+) -> R {
+    let (_, rect) = ui.allocate_space(Vec2::new(ui.available_width(), ROW));
+    let mut right_ui = ui.new_child(
+        UiBuilder::new()
+            .max_rect(rect)
+            .layout(Layout::right_to_left(Align::Center)),
+    );
+    let result = right(&mut right_ui);
+    let free = right_ui.min_rect().left() - 2.0 * GRID;
+    let left = Rect::from_min_max(rect.min, pos2(free.max(rect.left() + 24.0), rect.bottom()));
+    let mut left_ui = ui.new_child(
+        UiBuilder::new()
+            .max_rect(left)
+            .layout(Layout::left_to_right(Align::Center)),
+    );
+    let response = left_ui.add(Label::new(label).truncate().sense(Sense::hover()));
+    if !help.is_empty() {
+        response.on_hover_text(help);
+    }
+    result
+}
+
+/// On or off.
+pub(crate) fn switch(ui: &mut Ui, on: bool, name: &str) -> Response {
+    let (rect, response) = ui.allocate_exact_size(Vec2::new(30.0, 18.0), Sense::click());
+    let enabled = ui.is_enabled();
+    response.widget_info(|| WidgetInfo::selected(Role::Switch, enabled, on, name));
+    if ui.is_rect_visible(rect) {
+        let tokens = Tokens::of(ui);
+        let (ground, x) = if on {
+            (tokens.accent, rect.right() - 9.0)
+        } else {
+            (tokens.edge, rect.left() + 9.0)
+        };
+        ui.painter().rect_filled(rect, 9.0, ground);
+        ui.painter()
+            .circle_filled(pos2(x, rect.center().y), 6.5, tokens.text_on_colour);
+        focus_ring(ui, rect, &response);
+    }
+    response
+}
+
+/// A small word that can be chosen.
+pub(crate) fn chip(ui: &mut Ui, text: &str, selected: bool) -> Response {
+    let tokens = Tokens::of(ui);
+    let label = RichText::new(text).text_style(theme::small());
+    let (label, stroke) = if selected {
+        (label.color(tokens.text), Stroke::new(1.0, tokens.accent))
+    } else {
+        (label.color(tokens.text_weak), Stroke::new(1.0, tokens.edge))
+    };
+    ui.scope(|ui| {
+        ui.spacing_mut().button_padding = Vec2::new(7.0, 1.0);
+        ui.spacing_mut().interact_size.y = 18.0;
+        let fill = if selected {
+            tokens.selection
+        } else {
+            tokens.panel
+        };
+        let response = ui.add(
+            Button::new(label)
+                .fill(fill)
+                .stroke(stroke)
+                .corner_radius(9),
+        );
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, selected, text));
+        response
+    })
+    .inner
+}
+
+/// A button of mere text in the accent's colour.
+pub(crate) fn link(ui: &mut Ui, text: &str) -> Response {
+    let accent = Tokens::of(ui).accent;
+    ui.scope(|ui| {
+        ui.spacing_mut().button_padding = Vec2::new(0.0, 2.0);
+        ui.spacing_mut().interact_size.y = 18.0;
+        let label = RichText::new(text).text_style(theme::small()).color(accent);
+        ui.add(Button::new(label).frame(false).wrap())
+    })
+    .inner
+}
+
+/// The one button that matters.
+pub(crate) fn primary(ui: &mut Ui, text: &str) -> Response {
+    let tokens = Tokens::of(ui);
+    let label = RichText::new(text)
+        .text_style(theme::strong())
+        .color(if ui.visuals().dark_mode {
+            tokens.canvas
+        } else {
+            tokens.text_on_colour
+        });
+    ui.add(
+        Button::new(label)
+            .fill(tokens.accent)
+            .stroke(Stroke::NONE)
+            .corner_radius(RADIUS)
+            .min_size(Vec2::new(88.0, ROW + GRID)),
+    )
+}
+
+/// Any other button.
+pub(crate) fn ghost(ui: &mut Ui, text: &str) -> Response {
+    let tokens = Tokens::of(ui);
+    ui.add(
+        Button::new(text)
+            .fill(tokens.panel)
+            .stroke(Stroke::new(1.0, tokens.edge))
+            .corner_radius(RADIUS)
+            .min_size(Vec2::new(0.0, ROW + GRID)),
+    )
+}
+
+/// A field as wide as there is room that opens a list: what is chosen, and a remark at its right.
+pub(crate) fn field(ui: &mut Ui, name: &str, chosen: &str, remark: &str) -> Response {
+    let tokens = Tokens::of(ui);
+    let size = Vec2::new(ui.available_width(), ROW + 2.0 * GRID);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    response.widget_info(|| {
+        let mut info = WidgetInfo::labeled(Role::ComboBox, true, name);
+        info.current_text_value = Some(chosen.to_owned());
+        info
+    });
+    if ui.is_rect_visible(rect) {
+        let lit = response.hovered() || response.has_focus();
+        let (fill, edge) = if lit {
+            (tokens.field_hover, tokens.text_weak)
+        } else {
+            (tokens.field, tokens.edge)
+        };
+        ui.painter().rect(
+            rect,
+            RADIUS,
+            fill,
+            Stroke::new(1.0, edge),
+            StrokeKind::Inside,
+        );
+        let inner = rect.shrink2(Vec2::new(10.0, 0.0));
+        glyph::chevron(
+            ui.painter(),
+            pos2(inner.right() - 4.0, inner.center().y),
+            tokens.text_weak,
+        );
+        let mut remark_ui = ui.new_child(
+            UiBuilder::new()
+                .max_rect(inner.with_max_x(inner.right() - 16.0))
+                .layout(Layout::right_to_left(Align::Center)),
+        );
+        if !remark.is_empty() {
+            let text = RichText::new(remark)
+                .text_style(theme::small())
+                .color(tokens.text_weak);
+            remark_ui.add(Label::new(text));
+        }
+        let left = inner.with_max_x(remark_ui.min_rect().left() - GRID);
+        let mut left_ui = ui.new_child(
+            UiBuilder::new()
+                .max_rect(left)
+                .layout(Layout::left_to_right(Align::Center)),
+        );
+        left_ui.add(Label::new(chosen).truncate());
+        focus_ring(ui, rect, &response);
+    }
+    response
+}
+
+/// A row of a list: what it is, and a remark at its right.
+pub(crate) fn popup_row(ui: &mut Ui, lit: bool, text: &str, remark: &str) -> Response {
+    let tokens = Tokens::of(ui);
+    let size = Vec2::new(ui.available_width(), ROW + 2.0);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    response.widget_info(|| WidgetInfo::selected(Role::ListBoxOption, true, lit, text));
+    if ui.is_rect_visible(rect) {
+        if lit {
+            ui.painter().rect_filled(rect, RADIUS, tokens.selection);
+        } else if response.hovered() || response.has_focus() {
+            ui.painter().rect_filled(rect, RADIUS, tokens.field_hover);
+        }
+        let inner = rect.shrink2(Vec2::new(8.0, 0.0));
+        let mut remark_ui = ui.new_child(
+            UiBuilder::new()
+                .max_rect(inner)
+                .layout(Layout::right_to_left(Align::Center)),
+        );
+        if !remark.is_empty() {
+            let text = RichText::new(remark)
+                .text_style(theme::small())
+                .color(tokens.text_weak);
+            remark_ui.add(Label::new(text));
+        }
+        let left = inner.with_max_x(remark_ui.min_rect().left() - 2.0 * GRID);
+        let mut left_ui = ui.new_child(
+            UiBuilder::new()
+                .max_rect(left)
+                .layout(Layout::left_to_right(Align::Center)),
+        );
+        left_ui.add(Label::new(text).truncate());
+    }
+    response
+}
+
+/// One of a few words in a common frame; returns the one that was clicked.
+pub(crate) fn segmented(ui: &mut Ui, words: &[&str], chosen: usize) -> Option<usize> {
+    let tokens = Tokens::of(ui);
+    let mut clicked = None;
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = GRID;
+        for (index, word) in words.iter().enumerate() {
+            let selected = index == chosen;
+            let label = RichText::new(*word).text_style(theme::small());
+            let label = label.color(if selected {
+                tokens.text
+            } else {
+                tokens.text_weak
+            });
+            let edge = if selected { tokens.edge } else { tokens.canvas };
+            let fill = if selected {
+                tokens.field
+            } else {
+                tokens.canvas
+            };
+            let button = Button::new(label)
+                .fill(fill)
+                .stroke(Stroke::new(1.0, edge))
+                .corner_radius(RADIUS);
+            let response = ui.add(button);
+            response.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, selected, *word));
+            if response.clicked() {
+                clicked = Some(index);
+            }
+        }
+    });
+    clicked
+}
+
+/// A small cross that takes something back; invisible, but reachable, unless `shown`.
+pub(crate) fn reset(ui: &mut Ui, name: &str, shown: bool) -> Response {
+    let (rect, response) = ui.allocate_exact_size(Vec2::splat(14.0), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, name));
+    let tokens = Tokens::of(ui);
+    let lit = response.hovered() || response.has_focus();
+    if shown || lit {
+        let colour = if lit { tokens.text } else { tokens.text_weak };
+        let stroke = Stroke::new(1.3, colour);
+        let cross = Rect::from_center_size(rect.center(), Vec2::splat(7.0));
+        ui.painter()
+            .line_segment([cross.left_top(), cross.right_bottom()], stroke);
+        ui.painter()
+            .line_segment([cross.right_top(), cross.left_bottom()], stroke);
+    }
+    focus_ring(ui, rect, &response);
+    response.on_hover_text(name)
+}
+
+fn focus_ring(ui: &Ui, rect: Rect, response: &Response) {
+    if response.has_focus() {
+        let accent = Tokens::of(ui).accent;
+        ui.painter().rect_stroke(
+            rect.expand(2.0),
+            RADIUS,
+            Stroke::new(1.5, accent),
+            StrokeKind::Inside,
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! The house's own widgets. Each decides its size, allocates, interacts, names itself for screen readers, and paints.
+
+mod bar;
+mod controls;
+mod glyph;
+mod meter;
+mod track;
+
+pub(crate) use bar::{Axis, Segment, bar};
+pub(crate) use controls::{
+    chip, fact, field, ghost, link, popup_row, primary, reset, row, section, segmented, switch,
+};
+pub(crate) use glyph::{dot, mark, theme_switch};
+pub(crate) use meter::meter;
+pub(crate) use track::{Stops, track};
