@@ -181,6 +181,43 @@ impl FromStr for FileType {
 mod tests {
     use super::*;
 
+    /// The window must not offer what no projection exists for.
+    #[test]
+    fn the_setting_offers_these_and_no_others() {
+        let setting = crate::engine::setting::find(&crate::engine::llamacpp::LlamaCpp, "weights")
+            .expect("a setting");
+        let crate::engine::setting::Kind::Choice { options } = setting.kind else {
+            panic!("weights is a choice");
+        };
+        let model = crate::model::Model::default();
+        let machine = crate::hardware::Machine {
+            name: String::new(),
+            os: crate::hardware::Os::Linux,
+            host: crate::hardware::Host {
+                ram: crate::units::Bytes::ZERO,
+                in_use: crate::units::Bytes::ZERO,
+                swap: crate::units::Bytes::ZERO,
+                physical_cores: None,
+                cpu_name: None,
+                cpu_features: Vec::new(),
+                bandwidth_gb_s: None,
+                disk_free: None,
+            },
+            gpus: Vec::new(),
+            nodes: 1,
+        };
+        let settings = crate::plan::Settings::new();
+        let offered: Vec<&str> = options(&crate::engine::setting::Scope {
+            model: &model,
+            machine: &machine,
+            settings: &settings,
+        })
+        .iter()
+        .map(|choice| choice.word)
+        .collect();
+        assert_eq!(offered, FileType::ALL.map(FileType::name));
+    }
+
     #[test]
     fn names_lead_back() {
         for kind in FileType::ALL {

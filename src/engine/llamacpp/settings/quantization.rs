@@ -42,7 +42,6 @@ const FILE_TYPES: &[(&str, &str)] = &[
     ("IQ4_NL", ""),
     ("IQ4_XS", ""),
     ("MXFP4_MOE", "experts in MXFP4, the rest Q8_0"),
-    ("NVFP4", ""),
     ("Q3_K_L", ""),
     ("Q3_K_M", ""),
     ("Q3_K_S", ""),
