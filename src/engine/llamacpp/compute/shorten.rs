@@ -2,6 +2,8 @@
 //! other on one device: each leaves it as it found it. So runs of equal blocks, or of equal groups of blocks, are
 //! shortened, and GPUs in the middle that do the same as another are not emulated again.
 
+use std::ops::Range;
+
 use super::plan::{CPU, Draft, Weight};
 
 /// What is left.
@@ -15,8 +17,18 @@ pub(super) struct Shortened {
 /// Longest group of blocks that may repeat: the patterns of windows (2 to 6) by those of file types (3).
 const LONGEST_GROUP: usize = 12;
 
-/// Repetitions that are kept: the state that the blocks before leave, the change to the steady one, the steady one.
+/// Repetitions that are kept on a GPU: the state that the blocks before leave, the change to the steady one, the steady
+/// one. Where two blocks take turns in memory the steady state has two forms, so an even number stays even.
 const REPETITIONS: usize = 3;
+
+/// Repetitions that are kept on the CPU: weights copied for large batches leave holes that close later.
+const HOST_REPETITIONS: usize = 6;
+
+/// Repetitions that stay of `times`.
+fn repetitions_kept(times: usize, least: usize) -> usize {
+    let even = (times - least.min(times)) % 2;
+    times.min(least + even)
+}
 
 /// Chooses the blocks to emulate. `head` is the backend of the logits.
 pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: bool) -> Shortened {
@@ -31,7 +43,12 @@ pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: b
             .take_while(|draft| draft.backend == first.backend);
         let until = from + same.count();
         let start = kept.len();
-        shorten_run(&kinds, from, until, &mut kept);
+        let least = if first.backend < CPU {
+            REPETITIONS
+        } else {
+            HOST_REPETITIONS
+        };
+        shorten_run(&kinds, from..until, least, &mut kept);
         segments.push(Segment {
             backend: first.backend,
             kinds: kept
@@ -61,7 +78,7 @@ pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: b
 struct Segment {
     backend: u8,
     kinds: Vec<usize>,
-    kept: std::ops::Range<usize>,
+    kept: Range<usize>,
 }
 
 /// Leaves out GPUs whose blocks equal those of an earlier GPU, where both have GPUs on either side.
@@ -117,22 +134,23 @@ fn fold_devices(segments: &[Segment], kept: &[usize], gpus: usize, head: u8) -> 
 }
 
 /// Keeps of `from..until` what cannot be left out.
-fn shorten_run(kinds: &[usize], from: usize, until: usize, kept: &mut Vec<usize>) {
-    let run = kinds.get(from..until).unwrap_or_default();
+fn shorten_run(kinds: &[usize], range: Range<usize>, least: usize, kept: &mut Vec<usize>) {
+    let from = range.start;
+    let run = kinds.get(range).unwrap_or_default();
     let mut at = 0;
     while at < run.len() {
         let rest = run.get(at..).unwrap_or_default();
         // The group that covers most, the shorter of equals.
         let best = (1..=LONGEST_GROUP.min(rest.len() / 2))
             .map(|group| (group, repetitions(rest, group)))
-            .filter(|&(_, times)| times > REPETITIONS)
+            .filter(|&(_, times)| times > repetitions_kept(times, least))
             .max_by_key(|&(group, times)| (group * times, usize::MAX - group));
         let Some((group, times)) = best else {
             kept.push(from + at);
             at += 1;
             continue;
         };
-        kept.extend(from + at..from + at + group * REPETITIONS);
+        kept.extend(from + at..from + at + group * repetitions_kept(times, least));
         at += group * times;
     }
 }
@@ -189,20 +207,21 @@ mod tests {
 
     fn check(kinds: &[usize], expect: &[usize]) {
         let mut kept = Vec::new();
-        shorten_run(kinds, 0, kinds.len(), &mut kept);
+        shorten_run(kinds, 0..kinds.len(), 3, &mut kept);
         assert_eq!(kept, expect, "{kinds:?}");
     }
 
     #[test]
     fn long_runs_keep_three() {
         check(&[0, 0, 0], &[0, 1, 2]);
-        check(&[0; 40], &[0, 1, 2]);
+        check(&[0; 41], &[0, 1, 2]);
+        check(&[0; 40], &[0, 1, 2, 3]);
         check(&[0, 1, 1, 1, 1, 1, 2], &[0, 1, 2, 3, 6]);
     }
 
     #[test]
     fn groups_keep_three_repetitions() {
-        let pattern: Vec<usize> = [0, 0, 1].repeat(6);
+        let pattern: Vec<usize> = [0, 0, 1].repeat(5);
         check(&pattern, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
         check(&[0, 1, 2, 3, 4], &[0, 1, 2, 3, 4]);
     }
