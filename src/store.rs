@@ -1,10 +1,12 @@
 //! Files of the user: written whole or not at all, never replaced unasked, read up to a limit.
 
+mod folders;
+
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use etcetera::AppStrategy as _;
+pub use folders::Folders;
 
 use crate::export::File;
 
@@ -42,20 +44,20 @@ pub enum Error {
         path: PathBuf,
     },
     /// The system refused while writing. Nothing of the file was changed.
-    #[error("could not write ({source}); nothing was changed: {}", .path.display())]
+    #[error("could not write ({cause}); nothing was changed: {}", .path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
+        /// The system's reason, which the message says: no `source`, or it would be said twice.
+        cause: io::Error,
     },
     /// The system refused while reading.
-    #[error("could not read ({source}): {}", .path.display())]
+    #[error("could not read ({cause}): {}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
+        /// The system's reason, which the message says: no `source`, or it would be said twice.
+        cause: io::Error,
     },
     /// Larger than anything of its kind.
     #[error("this file is larger than {limit} bytes: {}", .path.display())]
@@ -150,9 +152,9 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     if path.is_dir() {
         return Err(Error::IsFolder { path: path.into() });
     }
-    let failed = |source| Error::Read {
+    let failed = |cause| Error::Read {
         path: path.into(),
-        source,
+        cause,
     };
     let file = fs::File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
@@ -177,53 +179,10 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
     if path.is_file() {
         return Err(Error::NoFolder { path: path.into() });
     }
-    fs::create_dir_all(path).map_err(|source| Error::Write {
+    fs::create_dir_all(path).map_err(|cause| Error::Write {
         path: path.into(),
-        source,
+        cause,
     })
-}
-
-/// Where this program keeps what belongs to the user. Nothing is made until something is saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folders {
-    /// Preferences.
-    pub config: PathBuf,
-    /// Presets and lists.
-    pub data: PathBuf,
-}
-
-impl Folders {
-    /// As the system's conventions have it.
-    ///
-    /// # Errors
-    /// No home folder is known.
-    pub fn of_user() -> Result<Self, Error> {
-        let name = etcetera::AppStrategyArgs {
-            top_level_domain: String::new(),
-            author: String::new(),
-            app_name: "plimsoll".to_owned(),
-        };
-        let strategy = etcetera::choose_app_strategy(name).map_err(|_| Error::NoHome)?;
-        Ok(Self {
-            config: strategy.config_dir(),
-            data: strategy.data_dir(),
-        })
-    }
-
-    /// The user's own presets, in the form of the built-in ones.
-    pub fn presets(&self) -> PathBuf {
-        self.data.join("presets")
-    }
-
-    /// The list of plans opened last.
-    pub fn recent_plans(&self) -> PathBuf {
-        self.data.join("recent.toml")
-    }
-
-    /// The user's taste for the window.
-    pub fn preferences(&self) -> PathBuf {
-        self.config.join("preferences.toml")
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -265,9 +224,9 @@ fn write(
             path: folder.into(),
         });
     }
-    let failed = |source| Error::Write {
+    let failed = |cause| Error::Write {
         path: path.into(),
-        source,
+        cause: without_path(cause),
     };
     // Dropped on any way out, which removes it.
     let mut file = new_file(folder, kind).map_err(failed)?;
@@ -330,6 +289,18 @@ fn kept(permissions: fs::Permissions, kind: Kind) -> fs::Permissions {
 #[cfg(not(unix))]
 fn kept(permissions: fs::Permissions, _kind: Kind) -> fs::Permissions {
     permissions
+}
+
+/// The system's reason without the name of the file in the making, which nobody knows.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error
+        .get_ref()
+        .and_then(|wrapper| wrapper.source())
+        .and_then(|inner| inner.downcast_ref::<io::Error>());
+    match inner.and_then(io::Error::raw_os_error) {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => error,
+    }
 }
 
 /// Best effort: the file is whole either way, and not every system can do it.
