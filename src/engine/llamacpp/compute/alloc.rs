@@ -81,7 +81,10 @@ impl Allocator {
                 return;
             }
         }
-        let after = self.free.partition_point(|block| block.offset < offset);
+        // Empty blocks may have put the list out of order, so no search by halves.
+        let mut blocks = self.free.iter();
+        let after = blocks.position(|block| block.offset >= offset);
+        let after = after.unwrap_or(self.free.len());
         self.free.insert(after, Block { offset, size });
     }
 
