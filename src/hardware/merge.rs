@@ -84,22 +84,19 @@ pub fn cards(records: Vec<CardFacts>, findings: &mut Vec<Finding>) -> Vec<CardFa
 }
 
 /// Joins a record with every card it is the same as: a later source can show that two are one.
-fn add(merged: &mut Vec<CardFacts>, mut record: CardFacts) {
-    let mut place = None;
-    let mut index = 0;
-    while index < merged.len() {
-        let same = merged
-            .get(index)
-            .is_some_and(|card| same_card(card, &record));
-        if same {
-            let earlier = merged.remove(index);
-            record = join(earlier, record);
-            place.get_or_insert(index);
-        } else {
-            index += 1;
-        }
-    }
-    merged.insert(place.unwrap_or(merged.len()), record);
+fn add(merged: &mut Vec<CardFacts>, record: CardFacts) {
+    let place = merged
+        .iter()
+        .position(|card| same_card(card, &record))
+        .unwrap_or(merged.len());
+    // Earlier records are more trusted, so they are joined in the order they have.
+    let same = merged.extract_if(.., |card| same_card(card, &record));
+    let earlier = same.reduce(join);
+    let card = match earlier {
+        Some(earlier) => join(earlier, record),
+        None => record,
+    };
+    merged.insert(place, card);
 }
 
 fn same_card(a: &CardFacts, b: &CardFacts) -> bool {

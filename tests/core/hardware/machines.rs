@@ -3,7 +3,7 @@
 use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::{Error, MachineCatalog, needs_detection, reference, resolve};
 use plimsoll::hardware::{Machine, Os, Vendor};
-use plimsoll::plan::MachineRef;
+use plimsoll::plan::{GpuRef, MachineRef};
 use plimsoll::units::Bytes;
 
 fn read(table: &str) -> MachineRef {
@@ -215,4 +215,42 @@ fn what_the_table_leaves_open_is_detected() {
     .expect("this machine with other RAM");
     assert_eq!(more.gpus, here.gpus);
     assert_eq!(more.host.ram, Bytes::from_gib(256));
+}
+
+proptest::proptest! {
+    /// Any table gives a machine within bounds or an error in words.
+    #[test]
+    fn no_description_panics(
+        name in "[a-zA-Z0-9 ]{0,12}|RTX 4090|A100|Apple M4|GB10",
+        numbers in proptest::collection::vec(proptest::option::of(proptest::prelude::any::<u64>()), 6),
+        count in proptest::option::of(proptest::prelude::any::<u32>()),
+        nodes in proptest::option::of(0_u32..2000),
+        bandwidth in proptest::option::of(proptest::prelude::any::<f64>()),
+        capability in proptest::option::of("[0-9.]{0,5}"),
+    ) {
+        let table = MachineRef {
+            ram_mib: numbers[0],
+            ram_in_use_mib: numbers[1],
+            nodes,
+            gpus: Some(vec![GpuRef {
+                name,
+                count,
+                in_use_mib: numbers[2],
+                usable_mib: numbers[3],
+                vram_mib: numbers[4],
+                bandwidth_gb_s: bandwidth,
+                compute_capability: capability,
+            }]),
+            ..MachineRef::default()
+        };
+        let gpus = GpuCatalog::embedded().expect("GPU presets load");
+        match resolve(Some(&table), None, &gpus, &MachineCatalog::default()) {
+            Ok(machine) => {
+                assert!(machine.gpus.len() * machine.nodes as usize <= 1024);
+                assert!(machine.host.in_use <= machine.host.ram);
+                assert!(machine.gpus.iter().all(|gpu| gpu.memory.usable <= gpu.memory.total));
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
 }

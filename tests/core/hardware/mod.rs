@@ -5,6 +5,7 @@ mod bugs;
 mod diagnostic;
 mod gpus;
 mod machines;
+mod merge;
 mod mock;
 mod nvml;
 mod system;
