@@ -237,6 +237,14 @@ fn gpu_supports(graph: &Graph, node: &Tensor) -> bool {
             ne1.is_multiple_of(128)
         }
         Op::SsmScan => scan_supported(graph, node),
+        Op::LightningIndexer => {
+            let [width, heads, ..] = first.ne;
+            let dense = [first, second].into_iter().all(|tensor| {
+                let [_, strides @ ..] = tensor.nb;
+                tensor.dtype.is_quantized() || strides.iter().all(|nb| nb.is_multiple_of(16))
+            });
+            width == 128 && matches!(heads, 4 | 32 | 64) && dense && is_cache_type(second.dtype)
+        }
         _ => true,
     }
 }

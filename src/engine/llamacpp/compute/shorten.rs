@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::plan::{CPU, Draft, Weight};
+use crate::model::Mixer;
 
 /// What is left.
 pub(super) struct Shortened {
@@ -26,8 +27,19 @@ const HOST_REPETITIONS: usize = 6;
 
 /// Repetitions that stay of `times`.
 fn repetitions_kept(times: usize, least: usize) -> usize {
-    let even = (times - least.min(times)) % 2;
-    times.min(least + even)
+    match times.checked_sub(least) {
+        Some(more) => least + more % 2,
+        None => times,
+    }
+}
+
+/// Sparse attention over chosen positions keeps a tensor per block from the start of the graph.
+fn grows_with_blocks(draft: &Draft<'_>) -> bool {
+    match &draft.layer.mixer {
+        Mixer::Latent(latent) => latent.sparse.is_some(),
+        Mixer::Compressed(_) => true,
+        _ => false,
+    }
 }
 
 /// Chooses the blocks to emulate. `head` is the backend of the logits.
@@ -43,7 +55,9 @@ pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: b
             .take_while(|draft| draft.backend == first.backend);
         let until = from + same.count();
         let start = kept.len();
-        let least = if first.backend < CPU {
+        let least = if grows_with_blocks(first) {
+            usize::MAX
+        } else if first.backend < CPU {
             REPETITIONS
         } else {
             HOST_REPETITIONS

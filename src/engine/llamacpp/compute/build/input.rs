@@ -1,6 +1,7 @@
 //! Inputs of a graph: embeddings, positions, rows of logits, masks (`build_inp_*`, `build_attn_inp_*`).
 
 use super::Builder;
+use super::sparse::hadamard;
 use crate::engine::llamacpp::compute::tensor::{Id, Op};
 use crate::quant::Type;
 
@@ -122,10 +123,7 @@ impl Builder<'_> {
         let (k, v) = (self.load.cache_k, self.load.cache_v);
         let fits = |head: u64| head > 0 && head.is_multiple_of(64);
         let k = (k.is_quantized() && fits(shape.head_k)).then(|| {
-            let mut size = 64;
-            while shape.head_k.is_multiple_of(2 * size) {
-                size *= 2;
-            }
+            let size = hadamard(shape.head_k);
             self.graph.input(Type::F32, [size, size, 1, 1])
         });
         let v = (v.is_quantized() && fits(shape.head_v))

@@ -176,7 +176,7 @@ impl Builder<'_> {
         match form {
             Form::Absorbed => {
                 let (q, k, v) = self.absorb(block, latent, q, low, rotated, positions);
-                self.attend_latent(block, latent, cache, q, k, v, cache.mask)
+                self.attend_latent(block, latent, cache, [q, k, v], None)
             }
             Form::Expanded => {
                 let qkv = self.expanded(block, latent, q, low, rotated, positions);
@@ -222,17 +222,15 @@ impl Builder<'_> {
         (q, k, low)
     }
 
-    /// Stores the latent vector and attends over it as key and value of one head.
-    #[expect(clippy::too_many_arguments, reason = "the inputs of one attention")]
+    /// Stores the latent vector and attends over it as key and value of one head, at the chosen positions where there
+    /// is a choice.
     pub(super) fn attend_latent(
         &mut self,
         block: &Block,
         latent: &LatentAttention,
         cache: &CacheInputs,
-        q: Id,
-        k: Id,
-        v: Id,
-        mask: Id,
+        [q, k, v]: [Id; 3],
+        chosen: Option<Id>,
     ) -> Id {
         for id in [q, v, k] {
             self.graph.expand(id);
@@ -247,6 +245,10 @@ impl Builder<'_> {
         let (k_cache, _) = self.caches(block, heads, cache.cells);
         let stored = self.store_keys(k_cache, k, cache.k_cells);
         self.graph.expand(stored);
+        let mask = match chosen {
+            Some(chosen) => self.open_chosen(cache.mask, chosen),
+            None => cache.mask,
+        };
         let k = self.cached_keys(k_cache, heads, cache.cells);
         let ([_, ne1, ne2, ne3], [_, nb1, nb2, nb3]) = (self.graph.at(k).ne, self.graph.at(k).nb);
         let v = self

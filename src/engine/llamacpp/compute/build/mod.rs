@@ -7,6 +7,7 @@ mod hybrid;
 mod input;
 mod latent;
 mod recurrent;
+mod sparse;
 mod transformer;
 
 use super::backend::Rules;
@@ -276,6 +277,7 @@ pub(super) fn build(
         Family::Transformer(style) => builder.transformer(style),
         Family::Latent(style) => builder.latent_decoder(style),
         Family::Hybrid(style) => builder.hybrid_decoder(style),
+        Family::Sparse => builder.sparse_decoder(),
     };
     builder.graph.set_output(logits);
     builder.graph.expand(logits);
@@ -290,6 +292,7 @@ enum Family {
     Transformer(Style),
     Latent(LatentStyle),
     Hybrid(HybridStyle),
+    Sparse,
 }
 
 /// The builder of an architecture; the nearest where it has none.
@@ -319,6 +322,7 @@ fn known_family(plan: &GraphPlan) -> Option<Family> {
     Some(match plan.architecture.as_str() {
         "deepseek2" => Family::Latent(LatentStyle::default()),
         "minicpm3" => Family::Latent(LatentStyle { scaled: true }),
+        "deepseek32" | "glm-dsa" => Family::Sparse,
         "qwen3next" => Family::Hybrid(qwen),
         "qwen35" | "qwen35moe" => Family::Hybrid(HybridStyle { axes: 4, ..qwen }),
         "nemotron_h" | "nemotron_h_moe" => Family::Hybrid(HybridStyle {
