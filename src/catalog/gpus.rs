@@ -10,6 +10,7 @@ use super::names;
 use crate::hardware::Vendor;
 use crate::hardware::detection::Detection;
 use crate::hardware::facts::{CardFacts, CardKind};
+use crate::hardware::probe::{self, Progress, Sources};
 use crate::units::Bytes;
 use preset::ALIAS;
 pub use preset::{Ecc, Form, GpuPreset, parse_capability};
@@ -196,6 +197,13 @@ impl GpuCatalog {
         self.find_sized(name, facts.total)
             .ok()
             .filter(|preset| preset.unified || of_size(preset))
+    }
+
+    /// Asks every probe, and fills what no driver told. Blocks, so meant for a background thread.
+    pub fn detect(&self, sources: &Sources, progress: &dyn Fn(Progress)) -> Detection {
+        let mut detection = probe::detect(sources, progress);
+        self.complete(&mut detection);
+        detection
     }
 
     /// Fills what no driver told from the catalogue's rows: bandwidth, and the capability that kernels depend on.

@@ -1,8 +1,9 @@
 //! `plimsoll detect`: this machine, or a saved report of another.
 
+use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::hardware::detection::Detection;
 use plimsoll::hardware::diagnostic;
-use plimsoll::hardware::probe::{self, Sources};
+use plimsoll::hardware::probe::Sources;
 
 use super::answer::print;
 use super::{Answer, Failure};
@@ -16,16 +17,17 @@ pub(super) struct Options {
 }
 
 /// The machine that the program runs on, as it sees it.
-pub(super) fn this_machine() -> Detection {
+pub(super) fn this_machine(gpus: &GpuCatalog) -> Detection {
     let sources = Sources::from_environment(|name| std::env::var(name).ok());
-    probe::detect(&sources, &|progress| {
+    gpus.detect(&sources, &|progress| {
         log::debug!("asking {}", progress.title)
     })
 }
 
 /// Prints what was found and what could not be read.
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
-    let detection = this_machine();
+    let gpus = GpuCatalog::embedded().map_err(Failure::input)?;
+    let detection = this_machine(&gpus);
     let mut text = if options.json {
         diagnostic::to_json(&detection)
     } else {

@@ -122,16 +122,29 @@ pub(super) fn model_catalog() -> ModelCatalog {
 
 fn machine(plan: &Plan) -> Result<Machine, Failure> {
     let reference = plan.machine.as_ref();
-    let detection = machines::needs_detection(reference).then(detect::this_machine);
-    let chosen = detection
-        .as_ref()
-        .map(|detection| match plan.launch.gpus.as_slice() {
-            [] => detection.machine.clone(),
-            named => detection.machine_with(|card| named.contains(&card.id)),
-        });
     let gpus = GpuCatalog::embedded().map_err(Failure::input)?;
     let presets = MachineCatalog::embedded().map_err(Failure::input)?;
-    machines::resolve(reference, chosen.as_ref(), &gpus, &presets).map_err(Failure::input)
+    let detected = if machines::needs_detection(reference) {
+        Some(detected(&plan.launch.gpus, &gpus)?)
+    } else {
+        None
+    };
+    machines::resolve(reference, detected.as_ref(), &gpus, &presets).map_err(Failure::input)
+}
+
+/// This machine with the cards that the plan names, or those that are used by default.
+fn detected(named: &[String], gpus: &GpuCatalog) -> Result<Machine, Failure> {
+    let detection = detect::this_machine(gpus);
+    if named.is_empty() {
+        return Ok(detection.machine);
+    }
+    let (machine, unknown) = detection.machine_of(named);
+    match unknown.first() {
+        None => Ok(machine),
+        Some(id) => Err(Failure::input(anyhow!(
+            "no GPU `{id}` in this machine (`plimsoll detect` lists them); [launch] gpus names it"
+        ))),
+    }
 }
 
 fn standard_input() -> Result<String, Failure> {

@@ -136,6 +136,17 @@ impl Sources {
         Self {
             cuda_visible_devices: variable("CUDA_VISIBLE_DEVICES"),
             cuda_device_order: variable("CUDA_DEVICE_ORDER"),
+            // Where llama-server keeps what it downloads, in its own order of preference; else the user's home.
+            models_folder: [
+                "LLAMA_CACHE",
+                "HF_HOME",
+                "XDG_CACHE_HOME",
+                "HOME",
+                "USERPROFILE",
+            ]
+            .into_iter()
+            .find_map(&variable)
+            .map(PathBuf::from),
             ..Self::default()
         }
     }
