@@ -72,6 +72,7 @@ pub(super) struct Trunk {
     pub(super) alt_up: Option<AltUp>,
     pub(super) hyper_connections: Option<HyperConnections>,
     pub(super) deepstack: u64,
+    pub(super) capped_logits: bool,
     /// Blocks of the whole model.
     pub(super) blocks: u64,
     /// Widest values of any block.
@@ -165,6 +166,7 @@ impl Trunk {
             alt_up: model.alt_up,
             hyper_connections: model.hyper_connections,
             deepstack: model.vision.map_or(0, |vision| vision.deepstack),
+            capped_logits: model.final_logit_softcapping,
             blocks: model.layers.len() as u64,
             v_width: attentions
                 .map(|own| product(&[own.num_key_value_heads, own.v_head_dim]))

@@ -33,9 +33,11 @@ fn repetitions_kept(times: usize, least: usize) -> usize {
     }
 }
 
-/// Sparse attention over chosen positions keeps a tensor per block from the start of the graph.
+/// Sparse attention over chosen positions keeps a tensor per block from the start of the graph; shared caches name
+/// their block.
 fn grows_with_blocks(draft: &Draft<'_>) -> bool {
     match &draft.layer.mixer {
+        Mixer::Attention(attention) => !attention.owns_cache(),
         Mixer::Latent(latent) => latent.sparse.is_some(),
         Mixer::Compressed(_) => true,
         _ => false,
@@ -45,6 +47,7 @@ fn grows_with_blocks(draft: &Draft<'_>) -> bool {
 /// Chooses the blocks to emulate. `head` is the backend of the logits.
 pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: bool) -> Shortened {
     let kinds = kinds(drafts);
+    let whole = drafts.iter().any(grows_with_blocks);
     let mut kept = Vec::with_capacity(drafts.len());
     let mut segments: Vec<Segment> = Vec::new();
     let mut from = 0;
@@ -55,7 +58,7 @@ pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: b
             .take_while(|draft| draft.backend == first.backend);
         let until = from + same.count();
         let start = kept.len();
-        let least = if grows_with_blocks(first) {
+        let least = if whole {
             usize::MAX
         } else if first.backend < CPU {
             REPETITIONS

@@ -17,8 +17,6 @@ pub(super) struct Heads {
     pub(super) k_width: u64,
     /// Width of a value head.
     pub(super) v_width: u64,
-    /// Width of the cached values of a layer where the cache is wider than this layer's.
-    pub(super) v_cache: u64,
 }
 
 /// Queries, keys and values as `[width, heads, tokens]`.
@@ -136,13 +134,34 @@ impl Builder<'_> {
         };
         let streams = self.cache_streams();
         let k_row = heads.kv.saturating_mul(heads.k_width);
-        let v_row = heads.kv.saturating_mul(heads.v_width).max(heads.v_cache);
+        let mut v_row = heads.kv.saturating_mul(heads.v_width);
+        if self.values_transposed {
+            // `n_embd_v_gqa_max`: transposed values are as wide as those of the widest layer.
+            v_row = v_row.max(self.plan.trunk.v_width);
+        }
         let k = [k_row, cells, streams, 1];
         let v = [v_row, cells, streams, 1];
-        (
+        let caches = (
             self.graph.existing(self.load.cache_k, k, home),
             self.graph.existing(self.load.cache_v, v, home),
-        )
+        );
+        self.caches_by_block.push((block.index, caches));
+        caches
+    }
+
+    /// The cache tensors of an earlier block.
+    pub(super) fn caches_of(
+        &mut self,
+        block: &Block,
+        heads: Heads,
+        cells: u64,
+        source: usize,
+    ) -> (Id, Id) {
+        let mut known = self.caches_by_block.iter();
+        match known.find(|(index, _)| *index == source) {
+            Some((_, caches)) => *caches,
+            None => self.caches(block, heads, cells),
+        }
     }
 
     /// Streams the caches have, whatever the batch.
@@ -211,7 +230,8 @@ impl Builder<'_> {
         self.graph.view(cache, ne, nb, 0)
     }
 
-    fn cached_values(&mut self, cache: Id, heads: Heads, cells: u64) -> Id {
+    /// All values, as they are kept (`get_v`).
+    pub(super) fn cached_values(&mut self, cache: Id, heads: Heads, cells: u64) -> Id {
         let dtype = self.graph.at(cache).dtype;
         let [row, ..] = self.graph.at(cache).ne;
         let streams = self.streams();

@@ -68,6 +68,9 @@ impl Builder<'_> {
         }
         let inner = self.expert_inner(block, routing, a, chosen);
         let mut out = self.expert_product(block, "ffn_down_exps.weight", inner, chosen);
+        if let Some(scale) = self.weight(block, "ffn_down_exps.scale") {
+            out = self.scale_experts(experts, scale, out, chosen);
+        }
         out = self.expert_bias(block, "ffn_down_exps.bias", out, chosen);
         if !routing.weights_first {
             out = self.graph.mul(out, weights);
@@ -201,6 +204,15 @@ impl Builder<'_> {
             Some(bias) => self.graph.add_id(a, bias, chosen),
             None => a,
         }
+    }
+
+    /// A factor per expert (`build_lora_mm_id`).
+    fn scale_experts(&mut self, experts: &Experts, scale: Id, a: Id, chosen: Id) -> Id {
+        let (count, tokens) = (experts.num_experts, self.batch_rows(chosen));
+        let scale = self.graph.reshape(scale, [1, count, 1, 1]);
+        let scale = self.graph.repeat(scale, [1, count, tokens, 1]);
+        let scale = self.graph.get_rows(scale, chosen);
+        self.graph.mul(a, scale)
     }
 
     /// Views of each expert's rows first, then their sum.

@@ -149,7 +149,8 @@ impl Builder<'_> {
             residual = self.graph.get_rows(residual, inputs.out_ids);
         }
         self.graph.stage(Part::FeedForward, Some(block.index));
-        let normed = self.rms_norm(block, "ffn_norm.weight", residual);
+        // Its file names this norm without the ending.
+        let normed = self.rms_norm(block, "ffn_norm", residual);
         let activation = self.activation();
         let out = self.feed_forward(block, Names::DENSE, activation, false, normed);
         self.graph.add(out, residual)

@@ -185,7 +185,6 @@ impl Builder<'_> {
                     kv: latent.num_attention_heads,
                     k_width: latent.qk_head_dim(),
                     v_width: latent.v_head_dim,
-                    v_cache: 0,
                 };
                 self.attend(block, heads, cache, qkv, Softmax::default())
             }
@@ -240,7 +239,6 @@ impl Builder<'_> {
             kv: 1,
             k_width: latent.latent_width(),
             v_width: latent.kv_lora_rank,
-            v_cache: 0,
         };
         let (k_cache, _) = self.caches(block, heads, cache.cells);
         let stored = self.store_keys(k_cache, k, cache.k_cells);

@@ -3,6 +3,7 @@
 mod attention;
 mod experts;
 mod feed_forward;
+mod gemma;
 mod hybrid;
 mod input;
 mod latent;
@@ -21,7 +22,7 @@ use crate::quant::Type;
 use self::experts::Routing;
 use self::hybrid::HybridStyle;
 use self::latent::LatentStyle;
-use self::transformer::{SOFTMAX_NORMALIZED, Style};
+use self::transformer::{PositionScales, SOFTMAX_NORMALIZED, Style};
 
 /// One graph to build.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +54,8 @@ pub(super) struct Builder<'a> {
     known: Vec<(&'static str, usize, Id)>,
     /// Rotary factors, one copy per device (`TENSOR_DUPLICATED` in `llama-model-loader.cpp`).
     rope_factors: Vec<(u8, Id)>,
+    /// Caches of the blocks built so far.
+    caches_by_block: Vec<(usize, (Id, Id))>,
 }
 
 /// Blocks are counted from 0; what stands outside of them is filed under this.
@@ -80,6 +83,7 @@ impl<'a> Builder<'a> {
             attention_nodes: Vec::new(),
             known: Vec::new(),
             rope_factors: Vec::new(),
+            caches_by_block: Vec::new(),
         }
     }
 
@@ -164,6 +168,16 @@ impl<'a> Builder<'a> {
         self.norm(block, Op::RmsNorm, (name, ""), a)
     }
 
+    /// An RMS norm that the builder does not bind to its block.
+    pub(super) fn unbound_norm(&mut self, block: &Block, name: &'static str, a: Id) -> Id {
+        let weight = self.weight(block, name);
+        let bare = self.graph.map(Op::RmsNorm, a);
+        match weight {
+            Some(weight) => self.graph.mul(bare, weight),
+            None => bare,
+        }
+    }
+
     /// Norms stay with their block, lest the scheduler moves them to the one before (`graph_get_cb`).
     fn pin_norm(&mut self, block: &Block, node: Id) {
         if self.pins_norms && self.rules.supports(&self.graph, block.backend, node) {
@@ -210,10 +224,21 @@ impl<'a> Builder<'a> {
         let head = self
             .outside("output.weight")
             .or_else(|| self.outside("token_embd.weight"));
-        match head {
+        let logits = match head {
             Some(head) => self.graph.mul_mat(head, normed),
             None => normed,
+        };
+        match self.outside("output.bias") {
+            Some(bias) => self.graph.add(logits, bias),
+            None => logits,
         }
+    }
+
+    /// A tanh between two scales.
+    pub(super) fn cap(&mut self, a: Id) -> Id {
+        let scaled = self.graph.scale(a);
+        let bounded = self.graph.map(Op::Unary, scaled);
+        self.graph.scale(bounded)
     }
 
     fn hidden_size(&self) -> u64 {
@@ -278,6 +303,7 @@ pub(super) fn build(
         Family::Latent(style) => builder.latent_decoder(style),
         Family::Hybrid(style) => builder.hybrid_decoder(style),
         Family::Sparse => builder.sparse_decoder(),
+        Family::Gemma4 => builder.gemma4(),
     };
     builder.graph.set_output(logits);
     builder.graph.expand(logits);
@@ -293,6 +319,7 @@ enum Family {
     Latent(LatentStyle),
     Hybrid(HybridStyle),
     Sparse,
+    Gemma4,
 }
 
 /// The builder of an architecture; the nearest where it has none.
@@ -323,6 +350,7 @@ fn known_family(plan: &GraphPlan) -> Option<Family> {
         "deepseek2" => Family::Latent(LatentStyle::default()),
         "minicpm3" => Family::Latent(LatentStyle { scaled: true }),
         "deepseek32" | "glm-dsa" => Family::Sparse,
+        "gemma4" => Family::Gemma4,
         "qwen3next" => Family::Hybrid(qwen),
         "qwen35" | "qwen35moe" => Family::Hybrid(HybridStyle { axes: 4, ..qwen }),
         "nemotron_h" | "nemotron_h_moe" => Family::Hybrid(HybridStyle {
@@ -357,24 +385,60 @@ fn style(plan: &GraphPlan) -> Option<Style> {
         ..plain
     };
     Some(match plan.architecture.as_str() {
-        "llama" | "mistral3" | "qwen3moe" => softmax,
-        "qwen2" | "qwen3" | "glm4" | "glm4moe" | "minimax-m2" | "olmo2" | "smollm3" | "deci" => {
-            plain
-        }
+        "llama" | "qwen3moe" => softmax,
+        "mistral3" => Style {
+            position_scales: PositionScales::All,
+            ..softmax
+        },
+        "qwen2" | "qwen3" | "glm4moe" | "smollm3" | "deci" | "chatglm" | "internlm2"
+        | "baichuan" | "stablelm" => plain,
+        "glm4" => Style {
+            pinned_last_norm: true,
+            ..plain
+        },
+        "olmo2" => Style {
+            windows: true,
+            ..plain
+        },
+        "minimax-m2" => Style {
+            normalized_experts: true,
+            ..plain
+        },
+        "qwen2vl" => Style { axes: 4, ..plain },
+        "qwen3vl" | "qwen3vlmoe" => Style {
+            axes: 4,
+            deepstack: plan.trunk.deepstack,
+            ..softmax
+        },
+        "llama4" => Style {
+            windows: true,
+            position_scales: PositionScales::Unrotated,
+            routing: Some(Routing {
+                scoring: Scoring::Sigmoid,
+                normalized: false,
+                scaled: false,
+                weights_first: true,
+                activation: Activation::Silu,
+            }),
+            ..plain
+        },
         "phi3" | "phimoe" => Style {
             scaled_queries: true,
             residual_first: true,
             ..softmax
         },
         "gemma2" => Style {
+            windows: true,
             scaled_embedding: true,
             scaled_queries: true,
             capped_logits: true,
             ..plain
         },
         "gemma3" => Style {
+            windows: true,
             scaled_rows: true,
             scaled_queries: true,
+            capped_logits: plan.trunk.capped_logits,
             ..plain
         },
         "granite" | "granitemoe" => Style {
@@ -388,6 +452,7 @@ fn style(plan: &GraphPlan) -> Option<Style> {
             ..plain
         },
         "gpt-oss" => Style {
+            windows: true,
             rows_after_blocks: true,
             routing: Some(Routing {
                 scoring: Scoring::SoftmaxOfChosen,

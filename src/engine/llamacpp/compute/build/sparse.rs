@@ -128,7 +128,6 @@ impl Builder<'_> {
             kv: 1,
             k_width: width,
             v_width: width,
-            v_cache: 0,
         };
         let (cache, _) = self.caches(block, heads, self.load.cells);
         let stored = self.store_keys(cache, k, inputs.indexer.k_cells);

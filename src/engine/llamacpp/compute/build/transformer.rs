@@ -34,19 +34,47 @@ pub(super) struct Style {
     pub(super) routing: Option<Routing>,
     /// Positions have this many axes.
     pub(super) axes: u64,
-    /// Queries are scaled by position (Llama 4, Mistral 3).
-    pub(super) scaled_by_position: bool,
+    /// Queries are scaled by position.
+    pub(super) position_scales: PositionScales,
+    /// Blocks with a window have a cache of their own (`swa_type`).
+    pub(super) windows: bool,
+    /// Weights of experts are normalized whatever the model says.
+    pub(super) normalized_experts: bool,
+    /// The last norm of a block is bound to it (GLM-4).
+    pub(super) pinned_last_norm: bool,
     /// The residual is the first operand of the network's sum (Phi-3).
     pub(super) residual_first: bool,
     /// Intermediate images enter the first blocks (Qwen3-VL).
     pub(super) deepstack: u64,
 }
 
+/// Whose queries are scaled by position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum PositionScales {
+    /// Nobody's.
+    #[default]
+    None,
+    /// Those of every block (Mistral 3).
+    All,
+    /// Those of blocks without rotation (Llama 4).
+    Unrotated,
+}
+
 /// Caches of the two reaches.
 #[derive(Clone, Copy)]
-struct Caches {
+pub(super) struct Caches {
     full: CacheInputs,
     window: Option<CacheInputs>,
+}
+
+impl Caches {
+    /// The cache that an attention uses.
+    pub(super) fn of(&self, attention: &Attention) -> CacheInputs {
+        match attention.reach {
+            Reach::Full => self.full,
+            Reach::Window(_) | Reach::Chunk(_) => self.window.unwrap_or(self.full),
+        }
+    }
 }
 
 impl Builder<'_> {
@@ -69,8 +97,9 @@ impl Builder<'_> {
         }
         self.graph.expand(stream);
         let positions = self.positions(style.axes.max(1));
-        let by_position = style.scaled_by_position.then(|| self.position_scales());
-        let caches = self.attention_caches();
+        let by_position =
+            (style.position_scales != PositionScales::None).then(|| self.position_scales());
+        let caches = self.attention_caches(style.windows);
         let out_ids = self.output_ids();
         let plan = self.plan;
         for block in &plan.blocks {
@@ -100,9 +129,7 @@ impl Builder<'_> {
             logits = self.graph.scale(logits);
         }
         if style.capped_logits {
-            logits = self.graph.scale(logits);
-            logits = self.graph.map(Op::Unary, logits);
-            logits = self.graph.scale(logits);
+            logits = self.cap(logits);
         }
         logits
     }
@@ -193,11 +220,11 @@ impl Builder<'_> {
         };
         let mut out = self.network(block, style, normed);
         if norms.after_feed_forward {
-            let weight = self.weight(block, "post_ffw_norm.weight");
-            out = self.graph.map(Op::RmsNorm, out);
-            if let Some(weight) = weight {
-                out = self.graph.mul(out, weight);
-            }
+            out = if style.pinned_last_norm {
+                self.rms_norm(block, "post_ffw_norm.weight", out)
+            } else {
+                self.unbound_norm(block, "post_ffw_norm.weight", out)
+            };
         }
         if style.scaled_residual {
             out = self.graph.scale(out);
@@ -221,9 +248,10 @@ impl Builder<'_> {
             }
             FeedForward::Experts(experts) => {
                 self.graph.stage(Part::Experts, Some(block.index));
-                let routing = style
+                let mut routing = style
                     .routing
                     .unwrap_or_else(|| Routing::of(experts, activation));
+                routing.normalized |= style.normalized_experts;
                 self.experts_with_shared(block, experts, routing, a)
             }
         }
@@ -270,13 +298,18 @@ impl Builder<'_> {
         caches: &Caches,
     ) -> Id {
         let heads = heads(attention);
-        let mut qkv = if attention.qk_norm == QkNorm::Full {
+        let whole = block
+            .weights
+            .get("attn_q_norm.weight")
+            .is_some_and(|norm| norm.ne == [attention.q_width(), 1, 1, 1]);
+        let whole = whole && attention.qk_norm == QkNorm::Full;
+        let mut qkv = if whole {
             self.fully_normed(block, heads, a)
         } else {
             self.qkv(block, heads, a)
         };
         let kind = norm_op(block.layer.norms.kind);
-        if block.weights.get("attn_q_norm.weight").is_some() && attention.qk_norm != QkNorm::Full {
+        if block.weights.get("attn_q_norm.weight").is_some() && !whole {
             qkv.q = self.norm(block, kind, ("attn_q_norm.weight", ""), qkv.q);
             qkv.k = self.norm(block, kind, ("attn_k_norm.weight", ""), qkv.k);
         }
@@ -292,13 +325,11 @@ impl Builder<'_> {
         if style.scaled_queries {
             qkv.q = self.graph.scale(qkv.q);
         }
-        if let Some(scales) = by_position {
+        let scaled = style.position_scales == PositionScales::All || attention.rotary_dim == 0;
+        if let Some(scales) = by_position.filter(|_| scaled) {
             qkv.q = self.graph.mul(qkv.q, scales);
         }
-        let cache = match attention.reach {
-            Reach::Full => caches.full,
-            Reach::Window(_) | Reach::Chunk(_) => caches.window.unwrap_or(caches.full),
-        };
+        let cache = caches.of(attention);
         let softmax = Softmax {
             sinks: self.weight(block, "attn_sinks.weight"),
             v_up: None,
@@ -323,31 +354,34 @@ impl Builder<'_> {
     }
 
     /// Inputs of the cache, and of a second one where some blocks see only a window.
-    fn attention_caches(&mut self) -> Caches {
+    pub(super) fn attention_caches(&mut self, windows: bool) -> Caches {
         let plan = self.plan;
         let attentions = || {
             plan.blocks
                 .iter()
                 .filter_map(|block| block.layer.mixer.attention())
         };
-        let windowed = attentions().any(|attention| attention.reach != Reach::Full);
-        let first = attentions().next();
-        let v_width = plan.trunk.v_width;
-        let shape = |cells| CacheShape {
-            cells,
-            head_k: first.map_or(0, |attention| attention.head_dim),
-            head_v: first.map_or(0, |attention| attention.v_head_dim),
-            v_width,
+        let windowed = windows && attentions().any(|attention| attention.reach != Reach::Full);
+        let shape = |cells, full: bool| {
+            let mut own = attentions()
+                .filter(|attention| !windowed || (attention.reach == Reach::Full) == full);
+            let first = own.next();
+            CacheShape {
+                cells,
+                head_k: first.map_or(0, |attention| attention.head_dim),
+                head_v: first.map_or(0, |attention| attention.v_head_dim),
+                v_width: plan.trunk.v_width,
+            }
         };
         let (cells, window_cells) = (self.load.cells, self.load.window_cells);
         if !windowed {
             return Caches {
-                full: self.cache_inputs(shape(cells)),
+                full: self.cache_inputs(shape(cells, true)),
                 window: None,
             };
         }
-        let mut full = self.cache_inputs(shape(cells));
-        let mut window = self.cache_inputs(shape(window_cells));
+        let mut full = self.cache_inputs(shape(cells, true));
+        let mut window = self.cache_inputs(shape(window_cells, false));
         full.keys_first = true;
         window.keys_first = true;
         Caches {
@@ -372,7 +406,6 @@ pub(super) fn heads(attention: &Attention) -> Heads {
         kv: attention.num_key_value_heads,
         k_width: attention.head_dim,
         v_width: attention.v_head_dim,
-        v_cache: 0,
     }
 }
 
