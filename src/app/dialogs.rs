@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use eframe::egui::{Context, Id, Key, Modal, RichText, TextEdit, Ui};
+use eframe::egui::{Context, Frame, Id, Key, Margin, Modal, RichText, Ui};
 
 use crate::store::Overwrite;
 
@@ -33,18 +33,21 @@ pub(super) fn show(
     let Some(dialog) = &mut state.dialog else {
         return;
     };
-    let modal = Modal::new(Id::unique("dialog")).show(context, |ui| {
-        ui.set_width(440.0);
-        match dialog {
-            Dialog::Path {
-                purpose,
-                text,
-                problem,
-            } => path(ui, texts, *purpose, text, problem.as_deref()),
-            Dialog::Overwrite { purpose, path } => overwrite(ui, texts, *purpose, path),
-            Dialog::Unsaved { then } => unsaved(ui, texts, document, then),
-        }
-    });
+    let frame = Frame::popup(&context.global_style()).inner_margin(Margin::same(20));
+    let modal = Modal::new(Id::unique("dialog"))
+        .frame(frame)
+        .show(context, |ui| {
+            ui.set_width(440.0);
+            match dialog {
+                Dialog::Path {
+                    purpose,
+                    text,
+                    problem,
+                } => path(ui, texts, *purpose, text, problem.as_deref()),
+                Dialog::Overwrite { purpose, path } => overwrite(ui, texts, *purpose, path),
+                Dialog::Unsaved { then } => unsaved(ui, texts, document, then),
+            }
+        });
     let closed = modal.should_close();
     match modal.inner {
         Some(Answer::Send(command)) => {
@@ -70,7 +73,7 @@ fn path(
     problem: Option<&str>,
 ) -> Option<Answer> {
     title(ui, purpose.title(texts));
-    let field = TextEdit::singleline(text)
+    let field = widgets::line_edit(text)
         .hint_text(texts.path_hint)
         .desired_width(f32::INFINITY);
     let field = ui.add(field).accessible_name(texts.path);

@@ -106,6 +106,13 @@ pub(crate) fn device(device: &DeviceReport, texts: &Texts) -> String {
     }
 }
 
+/// A machine's name without the brands in it.
+pub(crate) fn plain(name: &str) -> String {
+    name.replace("NVIDIA ", "")
+        .replace("GeForce ", "")
+        .replace("AMD Radeon ", "")
+}
+
 /// A product name without what everybody knows: "NVIDIA GeForce RTX 4090" is "RTX 4090".
 pub(crate) fn product(name: &str) -> &str {
     let mut rest = name.trim();

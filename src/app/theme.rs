@@ -17,6 +17,8 @@ pub const SECTION_GAP: f32 = 5.0 * GRID;
 pub const PANEL_MARGIN: i8 = 16;
 /// Height of one row of controls.
 pub const ROW: f32 = 24.0;
+/// Margin between the edge of a text field and its text.
+pub const FIELD_MARGIN: Margin = Margin::symmetric(8, 5);
 /// Radius of fields, buttons and cards.
 pub const RADIUS: CornerRadius = CornerRadius::same(5);
 /// Width of the left panel when first seen.
@@ -260,7 +262,7 @@ fn colour(style: &mut Style, tokens: &Tokens) {
     visuals.popup_shadow.color = tokens.shadow;
     visuals.window_shadow.color = tokens.shadow;
     visuals.selection.bg_fill = tokens.selection;
-    visuals.selection.stroke = Stroke::new(1.0, tokens.text);
+    visuals.selection.stroke = Stroke::new(1.0, tokens.accent);
     visuals.slider_trailing_fill = true;
     visuals.striped = false;
     let widgets = &mut visuals.widgets;

@@ -1,6 +1,6 @@
 //! One bar per device. GPUs share one axis; main memory has its own where it is much larger.
 
-use eframe::egui::{Align, Label, Layout, RichText, Sense, Ui};
+use eframe::egui::{Align, Label, Layout, RichText, Sense, Ui, UiBuilder, Vec2};
 
 use crate::app::format;
 use crate::app::sweep::by_category;
@@ -15,6 +15,9 @@ use super::why;
 
 /// More GPUs than this get thin bars.
 const ROOMY: usize = 4;
+/// Widths of name and figure beside thin bars.
+const COMPACT_NAME: f32 = 104.0;
+const COMPACT_ROOM: f32 = 104.0;
 /// Main memory that is so many times larger than the largest GPU gets an axis of its own.
 const MUCH_LARGER: u64 = 2;
 
@@ -31,7 +34,8 @@ pub(super) fn bars(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut 
         .map(full)
         .max()
         .unwrap_or_default();
-    let height = if gpus.len() > ROOMY { 20.0 } else { 32.0 };
+    let compact = gpus.len() > ROOMY;
+    let height = if compact { 18.0 } else { 32.0 };
     let own_axis = gpus.is_empty() || of_host > of_gpus * MUCH_LARGER;
     for device in &report.devices {
         let full = match (device.kind == DeviceKind::Host, own_axis) {
@@ -40,12 +44,52 @@ pub(super) fn bars(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut 
             (_, false) => of_gpus.max(of_host),
         };
         let axis = Axis { full, height };
-        device_ui(ui, texts, device, axis, highlight);
-        ui.add_space(if gpus.len() > ROOMY { 0.0 } else { GRID });
+        if compact {
+            compact_device(ui, texts, device, axis, highlight);
+        } else {
+            head(ui, texts, device);
+            device_bar(ui, texts, device, axis, highlight);
+            ui.add_space(GRID);
+        }
     }
 }
 
-fn device_ui(
+/// Name, bar and room on one line, for machines with many GPUs.
+fn compact_device(
+    ui: &mut Ui,
+    texts: &Texts,
+    device: &DeviceReport,
+    axis: Axis,
+    highlight: &mut Option<Category>,
+) {
+    let height = axis.height + 14.0;
+    let (_, rect) = ui.allocate_space(Vec2::new(ui.available_width(), height));
+    ui.add_space(-2.0);
+    let parts = [
+        rect.with_max_x(rect.left() + COMPACT_NAME),
+        rect.with_min_x(rect.left() + COMPACT_NAME)
+            .with_max_x(rect.right() - COMPACT_ROOM),
+        rect.with_min_x(rect.right() - COMPACT_ROOM),
+    ];
+    let [name, bar, room] = parts;
+    let mut part = |rect, layout| ui.new_child(UiBuilder::new().max_rect(rect).layout(layout));
+    let left = Layout::left_to_right(Align::Center);
+    let title = RichText::new(format::device(device, texts)).text_style(theme::strong());
+    part(name, left)
+        .add(Label::new(title).truncate().sense(Sense::hover()))
+        .on_hover_text(&device.name);
+    let words = free_text(&part(room, left), texts, device);
+    part(room, Layout::right_to_left(Align::Center)).add(Label::new(words));
+    device_bar(
+        &mut part(bar, Layout::top_down(Align::Min)),
+        texts,
+        device,
+        axis,
+        highlight,
+    );
+}
+
+fn device_bar(
     ui: &mut Ui,
     texts: &Texts,
     device: &DeviceReport,
@@ -53,7 +97,6 @@ fn device_ui(
     highlight: &mut Option<Category>,
 ) {
     let name = format::device(device, texts);
-    head(ui, texts, device, &name);
     let categories = by_category(&device.terms);
     let labels = segment_labels(texts, device, &categories);
     let segments: Vec<Segment<'_>> = labels
@@ -75,41 +118,45 @@ fn device_ui(
                 segment.category
             };
         }
-        let focused = response.has_focus();
-        let response = response.on_hover_ui(|ui| {
-            why::segment(ui, texts, &name, device, segment.category);
-        });
-        if focused && !response.hovered() {
-            response.show_tooltip_ui(|ui| why::segment(ui, texts, &name, device, segment.category));
+        let why = |ui: &mut Ui| why::segment(ui, texts, &name, device, segment.category);
+        if response.has_focus() && !response.hovered() {
+            response.show_tooltip_ui(why);
+        } else {
+            response.on_hover_ui(why);
         }
     }
 }
 
-fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, name: &str) {
+/// How much is left, or over, in its colour.
+fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport) -> RichText {
     let tokens = Tokens::of(ui);
+    let free = device.free();
+    let (words, colour) = if free < 0 {
+        let over = format::gib_difference(free.saturating_neg(), 2);
+        (fill(texts.over, &[("over", &over)]), tokens.bad)
+    } else {
+        let free = format::gib_difference(free, 2);
+        (fill(texts.free, &[("free", &free)]), tokens.good)
+    };
+    RichText::new(words)
+        .text_style(theme::small_strong())
+        .color(colour)
+}
+
+fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport) {
+    let name = format::device(device, texts);
     ui.horizontal(|ui| {
         let product = format::product(&device.name);
         let title = if product == name {
-            name.to_owned()
+            name.clone()
         } else {
             format!("{name} · {product}")
         };
-        let free = device.free();
-        let colour = if free < 0 { tokens.bad } else { tokens.good };
-        let words = if free < 0 {
-            let over = format::gib_difference(free.saturating_neg(), 2);
-            fill(texts.over, &[("over", &over)])
-        } else {
-            fill(texts.free, &[("free", &format::gib_difference(free, 2))])
-        };
+        let words = free_text(ui, texts, device);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             // The mark stands a little within the edge; figures end where it does.
             ui.add_space(16.0);
-            ui.add(Label::new(
-                RichText::new(words)
-                    .text_style(theme::small_strong())
-                    .color(colour),
-            ));
+            ui.add(Label::new(words));
             widgets::fact(
                 ui,
                 fill(texts.of, &[("total", &format::capacity(device.capacity))]),

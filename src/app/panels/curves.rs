@@ -1,6 +1,6 @@
 //! Memory against a setting, stacked by category, with the line that must not be passed.
 
-use eframe::egui::{Align2, ComboBox, RichText, Stroke, Ui, Vec2};
+use eframe::egui::{Align2, Color32, ComboBox, Rangef, RichText, Stroke, Ui, Vec2};
 use egui_plot::{
     AxisHints, FilledArea, GridInput, GridMark, HLine, HoverPosition, LineStyle, Plot, PlotPoint,
     PlotUi, Text, VLine,
@@ -15,11 +15,14 @@ use crate::app::widgets;
 use crate::engine::{self, Axis, Engine, setting};
 use crate::plan::{Plan, Value};
 use crate::projection::Category;
-use crate::report::Report;
+use crate::report::{self, DeviceKind, Report};
 use crate::units::Bytes;
 
 use super::picture::Picture;
 use super::verdict;
+
+/// Room at the right for the half of the last figure that stands beyond the plot.
+const PLOT_EDGE: f32 = 18.0;
 
 /// Shows the curves; returns the sweep that is wanted and not there yet. A click sets the setting.
 pub(super) fn curves(
@@ -57,6 +60,7 @@ pub(super) fn curves(
             curve,
             device,
             current: current(report, axis),
+            kept_free: kept_free(report, device, plan),
         };
         if let Some(value) = plot(ui, &shown) {
             state.touched.insert(axis.setting.to_owned());
@@ -102,6 +106,14 @@ fn device(report: &Report, state: &UiState) -> usize {
         .unwrap_or(0)
 }
 
+/// Main memory has no hidden user to keep something free for.
+fn kept_free(report: &Report, device: usize, plan: &Plan) -> Bytes {
+    match report.devices.get(device).map(|device| device.kind) {
+        None | Some(DeviceKind::Host) => Bytes::ZERO,
+        Some(DeviceKind::Gpu | DeviceKind::Unified) => report::margin(&plan.fit),
+    }
+}
+
 fn current(report: &Report, axis: Axis) -> Option<i64> {
     match report.settings.get(axis.setting) {
         Some(Value::Integer(value)) => Some(*value),
@@ -129,6 +141,7 @@ fn device_choice(ui: &mut Ui, texts: &Texts, report: &Report, device: usize, sta
         .get(device)
         .map(|device| format::device(device, texts));
     ComboBox::from_id_salt("curve device")
+        .icon(widgets::combo_icon)
         .selected_text(name.unwrap_or_default())
         .width(96.0)
         .show_ui(ui, |ui| {
@@ -154,6 +167,8 @@ struct Shown<'a> {
     curve: &'a Curve,
     device: usize,
     current: Option<i64>,
+    /// What is to be kept free on the device.
+    kept_free: Bytes,
 }
 
 impl Shown<'_> {
@@ -232,6 +247,8 @@ fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
     let response = ui.name_inputs(shown.label, |ui| {
         Plot::new("curves")
             .height(height)
+            .width(ui.available_width() - PLOT_EDGE)
+            .cursor_color(shown.tokens.text_weak)
             .allow_zoom(false)
             .allow_drag(false)
             .allow_scroll(false)
@@ -246,6 +263,7 @@ fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
             .x_grid_spacer(spacer)
             .custom_x_axes(vec![
                 AxisHints::new_x()
+                    .label_spacing(Rangef::new(24.0, 32.0))
                     .label(shown.label)
                     .formatter(|mark, _| shown.tick(mark)),
             ])
@@ -272,7 +290,7 @@ fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
 
 fn areas<'a>(plot: &mut PlotUi<'a>, shown: &Shown<'_>, xs: &[f64]) {
     let mut below: Vec<f64> = vec![0.0; xs.len()];
-    let mut layer = |name: &str, colour, heights: Vec<Bytes>, plot: &mut PlotUi<'a>| {
+    let mut layer = |name: &str, colour: Color32, heights: Vec<Bytes>, plot: &mut PlotUi<'a>| {
         let above: Vec<f64> = below
             .iter()
             .zip(&heights)
@@ -281,7 +299,7 @@ fn areas<'a>(plot: &mut PlotUi<'a>, shown: &Shown<'_>, xs: &[f64]) {
         plot.add(
             FilledArea::new(name, xs, &below, &above)
                 .fill_color(colour)
-                .stroke(Stroke::NONE)
+                .stroke(Stroke::new(1.0, colour))
                 .allow_hover(false),
         );
         below = above;
@@ -324,6 +342,27 @@ fn lines(plot: &mut PlotUi<'_>, shown: &Shown<'_>, capacity: f64, top: f64) {
             .width(1.5)
             .allow_hover(false),
     );
+    if shown.kept_free != Bytes::ZERO {
+        let line = capacity - shown.kept_free.as_gib();
+        plot.hline(
+            HLine::new(shown.texts.margin, line)
+                .color(tokens.text_weak)
+                .width(1.0)
+                .style(LineStyle::dashed_dense())
+                .allow_hover(false),
+        );
+        let kept = shown.kept_free.to_string();
+        let text = RichText::new(fill(shown.texts.kept_free, &[("size", &kept)]))
+            .text_style(theme::small())
+            .color(tokens.text_weak);
+        let bounds = plot.plot_bounds();
+        let at = PlotPoint::new(bounds.min()[0] + 0.01 * bounds.width(), line + top * 0.008);
+        plot.text(
+            Text::new(shown.texts.margin, at, text)
+                .anchor(Align2::LEFT_BOTTOM)
+                .allow_hover(false),
+        );
+    }
     if let Some(current) = shown.current {
         plot.vline(
             VLine::new(shown.texts.now, shown.x(current as f64))
@@ -347,7 +386,8 @@ fn lines(plot: &mut PlotUi<'_>, shown: &Shown<'_>, capacity: f64, top: f64) {
     let text = fill(shown.texts.crossing_at, &[("count", &count)]);
     let text = RichText::new(text)
         .text_style(theme::small_strong())
-        .color(tokens.text);
+        .color(tokens.text)
+        .background_color(tokens.canvas);
     let bounds = plot.plot_bounds();
     let late = x > bounds.min()[0] + (bounds.max()[0] - bounds.min()[0]) * 0.6;
     let (anchor, shift) = if late {

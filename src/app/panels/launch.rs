@@ -1,7 +1,9 @@
 //! The right side: exactly what will be saved, and what to know about it.
 
+use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{
-    ComboBox, Frame, Label, Margin, Panel, RichText, ScrollArea, Stroke, TextEdit, TextStyle, Ui,
+    ComboBox, Frame, Label, Margin, Panel, RichText, ScrollArea, Stroke, TextBuffer, TextEdit,
+    TextStyle, Ui,
 };
 
 use crate::app::command::{Command, Queue};
@@ -58,6 +60,7 @@ fn target(ui: &mut Ui, texts: &Texts, plan: &Plan, preferences: &mut Preferences
     let Some(chosen) = chosen else { return };
     ui.spacing_mut().interact_size.y = 32.0;
     ComboBox::from_id_salt("target")
+        .icon(widgets::combo_icon)
         .selected_text(chosen.label())
         .width(ui.available_width())
         .show_ui(ui, |ui| {
@@ -77,7 +80,7 @@ fn target(ui: &mut Ui, texts: &Texts, plan: &Plan, preferences: &mut Preferences
 fn preview(ui: &mut Ui, texts: &Texts, live: &Live) {
     let tokens = Tokens::of(ui);
     // Notes keep their place on the screen whatever the launch says.
-    let height = (ui.clip_rect().height() * 0.46).clamp(140.0, 420.0);
+    let height = (ui.clip_rect().height() * 0.52).clamp(140.0, 520.0);
     Frame::new()
         .fill(tokens.canvas)
         .stroke(Stroke::new(1.0, tokens.line))
@@ -101,12 +104,16 @@ fn preview(ui: &mut Ui, texts: &Texts, live: &Live) {
         });
 }
 
-/// Text that can be selected and not changed.
+/// Text that can be selected and not changed; lines are as long as in the file, and comments stand back.
 fn text(ui: &mut Ui, texts: &Texts, launch: &str) {
     let mut shown = launch;
+    let mut layouter = |ui: &Ui, text: &dyn TextBuffer, _: f32| {
+        let job = coloured(ui, text.as_str());
+        ui.fonts_mut(|fonts| fonts.layout_job(job))
+    };
     ui.add(
         TextEdit::multiline(&mut shown)
-            .font(TextStyle::Monospace)
+            .layouter(&mut layouter)
             .frame(Frame::NONE)
             .margin(Margin::ZERO)
             .desired_width(f32::INFINITY)
@@ -115,10 +122,30 @@ fn text(ui: &mut Ui, texts: &Texts, launch: &str) {
     .accessible_name(texts.launch_preview);
 }
 
+fn coloured(ui: &Ui, launch: &str) -> LayoutJob {
+    let tokens = Tokens::of(ui);
+    let font = TextStyle::Monospace.resolve(ui.style());
+    let mut job = LayoutJob::default();
+    job.wrap.max_width = f32::INFINITY;
+    for line in launch.split_inclusive('\n') {
+        let start = line.trim_start().to_ascii_lowercase();
+        let comment = ["#", "rem", "::", ";"]
+            .iter()
+            .any(|mark| start.starts_with(mark));
+        let colour = if comment {
+            tokens.text_weak
+        } else {
+            tokens.text
+        };
+        job.append(line, 0.0, TextFormat::simple(font.clone(), colour));
+    }
+    job
+}
+
 fn buttons(ui: &mut Ui, texts: &Texts, live: &Live, queue: &mut Queue) {
     let ready = matches!(live.launch, Some(Ok(_)));
     ui.add_enabled_ui(ready, |ui| {
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             let save = Command::SaveLaunch;
             if widgets::primary(ui, save.text(texts))
                 .on_hover_text(save.hover(texts, ui.ctx()))

@@ -1,6 +1,8 @@
 //! Which machine: this one as detected, a preset, or one put together by hand.
 
-use eframe::egui::{Popup, PopupCloseBehavior, Response, RichText, ScrollArea, TextEdit, Ui};
+use eframe::egui::{
+    Align, Label, Layout, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Ui,
+};
 
 use crate::app::command::{Command, Queue};
 use crate::app::format;
@@ -51,7 +53,7 @@ fn chosen<'a>(context: &Inputs<'a>, plan: &Plan) -> (String, &'a str) {
         None => (texts.this_machine.to_owned(), ""),
         Some(_) => {
             let name = match context.subjects.machine.ready() {
-                Some(machine) => machine.name.clone(),
+                Some(machine) => format::plain(&machine.name),
                 None => texts.simulated_machine.to_owned(),
             };
             (name, texts.simulated)
@@ -83,7 +85,7 @@ fn list(
         .width(400.0);
     popup.show(|ui| {
         let keys = keys(ui);
-        let search = TextEdit::singleline(&mut state.machine_search)
+        let search = widgets::line_edit(&mut state.machine_search)
             .hint_text(texts.search_machines)
             .desired_width(f32::INFINITY);
         let search = ui.add(search);
@@ -257,23 +259,20 @@ fn card_ui(
     let name = format::product(&card.gpu.name);
     ui.push_id(index, |ui| {
         let facts = card_facts(texts, &card.gpu);
-        let response = widgets::row(ui, RichText::new(""), "", |ui| {
+        let title = RichText::new(name).text_style(theme::strong());
+        widgets::row(ui, RichText::new(""), "", |ui| {
             widgets::fact(ui, facts);
-            ui.with_layout(
-                eframe::egui::Layout::left_to_right(eframe::egui::Align::Center),
-                |ui| {
-                    // The last card cannot be put aside: no card at all is said by GPU layers.
-                    let free = !used || others;
-                    ui.add_enabled_ui(free, |ui| {
-                        let text = RichText::new(name).text_style(theme::strong());
-                        ui.checkbox(&mut ticked, text)
-                    })
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                if detection.cards.len() == 1 && used {
+                    ui.add(Label::new(title).truncate());
+                    return;
+                }
+                // The last card cannot be put aside: no card at all is said by GPU layers.
+                ui.add_enabled_ui(!used || others, |ui| ui.checkbox(&mut ticked, title))
                     .inner
-                },
-            )
-            .inner
+                    .on_disabled_hover_text(texts.last_card);
+            });
         });
-        response.on_disabled_hover_text(texts.last_card);
         if ticked != used {
             choose(card, ticked, detection, plan);
         }
@@ -396,7 +395,7 @@ fn finding_ui(ui: &mut Ui, finding: &Finding) {
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             let text = RichText::new(&finding.message).text_style(theme::small());
-            ui.add(eframe::egui::Label::new(text).wrap());
+            ui.add(Label::new(text).wrap());
             if let Some(remedy) = &finding.remedy {
                 widgets::fact(ui, remedy.clone());
             }

@@ -1,8 +1,6 @@
 //! A simulated machine, card by card.
 
-use eframe::egui::{
-    DragValue, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, TextEdit, Ui,
-};
+use eframe::egui::{DragValue, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Ui};
 
 use crate::app::format;
 use crate::app::library;
@@ -157,7 +155,7 @@ fn add_gpu(ui: &mut Ui, context: &Inputs<'_>, state: &mut UiState) -> Option<Str
         .width(360.0)
         .show(|ui| {
             let keys = keys(ui);
-            let search = TextEdit::singleline(&mut state.gpu_search)
+            let search = widgets::line_edit(&mut state.gpu_search)
                 .hint_text(texts.search_gpus)
                 .desired_width(f32::INFINITY);
             let search = ui.add(search);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eframe::egui::{Key, Modifiers, Popup, PopupCloseBehavior, Response, ScrollArea, TextEdit, Ui};
+use eframe::egui::{Key, Modifiers, Popup, PopupCloseBehavior, Response, ScrollArea, Ui};
 
 use crate::app::command::{Command, Queue};
 use crate::app::library;
@@ -74,10 +74,10 @@ fn list(ui: &Ui, field: &Response, context: &Inputs<'_>, plan: &mut Plan, state:
     }
     let popup = Popup::menu(field)
         .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
-        .width(440.0);
+        .width(540.0);
     popup.show(|ui| {
         let keys = keys(ui);
-        let search = TextEdit::singleline(&mut state.model_search)
+        let search = widgets::line_edit(&mut state.model_search)
             .hint_text(context.texts.search_models)
             .desired_width(f32::INFINITY);
         let search = ui.add(search);

@@ -196,6 +196,7 @@ fn choice(ui: &mut Ui, row: &Row<'_>, options: &[Choice], settings: &mut Setting
         reset(ui, row, settings);
         quiet_default(ui, row, settings);
         let list = ComboBox::from_id_salt("choice")
+            .icon(widgets::combo_icon)
             .selected_text(RichText::new(&chosen))
             .width(112.0)
             .show_ui(ui, |ui| {
@@ -298,6 +299,7 @@ fn lines(ui: &mut Ui, row: &Row<'_>, id: Id, example: &str, settings: &mut Setti
         .filter(|draft| kept(draft) == written)
         .unwrap_or_else(|| written.clone());
     let field = TextEdit::multiline(&mut text)
+        .margin(theme::FIELD_MARGIN)
         .hint_text(example.to_owned())
         .desired_rows(2)
         .desired_width(f32::INFINITY)
@@ -333,7 +335,7 @@ fn text(ui: &mut Ui, row: &Row<'_>, example: &str, settings: &mut Settings) {
     };
     widgets::row(ui, row.label(), row.setting.help, |ui| {
         reset(ui, row, settings);
-        let field = TextEdit::singleline(&mut text)
+        let field = widgets::line_edit(&mut text)
             .hint_text(hint)
             .desired_width(104.0);
         let response = ui

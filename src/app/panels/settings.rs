@@ -101,17 +101,19 @@ fn margin(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan) {
     let set = plan.fit.margin_mib.is_some();
     let label = RichText::new(texts.margin);
     widgets::row(ui, label, texts.margin_help, |ui| {
-        if set && widgets::reset(ui, texts.margin_reset, true).clicked() {
-            plan.fit.margin_mib = None;
+        if set {
+            if widgets::reset(ui, texts.margin_reset, true).clicked() {
+                plan.fit.margin_mib = None;
+            }
+        } else {
+            ui.add_space(14.0 + ui.spacing().item_spacing.x);
+            ui.visuals_mut().override_text_color = Some(Tokens::of(ui).text_weak);
         }
         let value = DragValue::new(&mut mib)
             .speed(16.0)
             .suffix(" MiB")
             .range(0..=1_048_576_u64);
-        let response = ui.add(value);
-        response.widget_info(|| {
-            eframe::egui::WidgetInfo::labeled(eframe::egui::Role::SpinButton, true, texts.margin)
-        });
+        let response = ui.add(value).accessible_name(texts.margin);
         if response.changed() {
             plan.fit.margin_mib = (Bytes::from_mib(mib) != report::DEFAULT_MARGIN).then_some(mib);
         }

@@ -123,7 +123,8 @@ impl Line<'_> {
     }
 
     fn detail(&self, text: &str) {
-        if self.columns.detail < 60.0 {
+        // A few letters explain nothing.
+        if self.columns.detail < 120.0 {
             return;
         }
         let left = self.rect.left() + self.columns.name;

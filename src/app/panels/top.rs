@@ -1,5 +1,6 @@
 //! The bar at the top: whose window, which plan, what to do with it.
 
+use eframe::egui::containers::menu::MenuButton;
 use eframe::egui::{
     Align, Button, Frame, Label, Layout, Margin, Panel, RichText, Sense, Stroke, Ui, Vec2,
 };
@@ -73,8 +74,10 @@ fn file_buttons(ui: &mut Ui, texts: &Texts, preferences: &Preferences, queue: &m
             queue.send(command);
         }
     }
-    ui.spacing_mut().button_padding.x = 8.0;
-    ui.menu_button(texts.plan, |ui| {
+    let menu = Button::new(texts.plan)
+        .frame_when_inactive(false)
+        .stroke(Stroke::NONE);
+    MenuButton::from_button(menu).ui(ui, |ui| {
         ui.set_min_width(232.0);
         for command in [Command::NewPlan, Command::OpenPlan, Command::TypeOpenPath] {
             entry(ui, texts, command, queue);

@@ -2,8 +2,7 @@
 //! device can hold.
 
 use eframe::egui::{
-    Color32, Id, Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2,
-    WidgetInfo, pos2,
+    Id, Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, WidgetInfo, pos2,
 };
 
 use super::glyph;
@@ -75,18 +74,37 @@ pub(crate) fn bar(
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &segment.name));
         let faded = highlight.is_some() && highlight != segment.category;
         paint(&painter, tokens, rect, segment, faded);
-        if response.hovered() || response.has_focus() {
-            painter.rect_stroke(rect, 0.0, Stroke::new(1.5, tokens.mark), StrokeKind::Inside);
-        }
         responses.push(response);
     }
     if below > capacity {
         let over = Rect::from_min_max(pos2(end, rail.top()), pos2(x(below), rail.bottom()));
-        painter.rect_filled(over, 0.0, tokens.bad.gamma_multiply(0.45));
+        stripes(&painter, over, Stroke::new(2.0, tokens.bad), 7.0, true);
         painter.rect_stroke(over, 0.0, Stroke::new(1.5, tokens.bad), StrokeKind::Inside);
+    }
+    for (segment, response) in segments.iter().zip(&responses) {
+        label(&painter, tokens, room(response.rect, end), segment);
+        if response.hovered() || response.has_focus() {
+            let stroke = Stroke::new(1.5, tokens.mark);
+            painter.rect_stroke(response.rect, 0.0, stroke, StrokeKind::Inside);
+        }
     }
     glyph::load_line(&painter, end, rail, tokens.mark, tokens.canvas);
     responses
+}
+
+/// The part of a segment in which the load line leaves room for a label.
+fn room(rect: Rect, line: f32) -> Rect {
+    let clear = 14.0;
+    if line <= rect.left() - clear || line >= rect.right() + clear {
+        return rect;
+    }
+    let before = rect.with_max_x((line - clear).min(rect.right()));
+    let behind = rect.with_min_x((line + clear).max(rect.left()));
+    if before.width() >= behind.width() {
+        before
+    } else {
+        behind
+    }
 }
 
 fn paint(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>, faded: bool) {
@@ -94,7 +112,7 @@ fn paint(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>, 
     if inner.width() > 4.0 {
         inner.max.x -= 1.0;
     }
-    let ink = match segment.category {
+    match segment.category {
         Some(category) => {
             let colour = tokens.category(category);
             let colour = if faded {
@@ -103,31 +121,36 @@ fn paint(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>, 
                 colour
             };
             painter.rect_filled(inner, 0.0, colour);
-            tokens.text_on_colour
         }
         None => {
-            hatch(painter, inner, tokens);
-            tokens.text
+            painter.rect_filled(inner, 0.0, tokens.field_hover);
+            stripes(painter, inner, Stroke::new(1.2, tokens.in_use), 6.0, false);
         }
-    };
-    label(painter, tokens, inner, segment, ink);
-}
-
-fn hatch(painter: &Painter, rect: Rect, tokens: &Tokens) {
-    painter.rect_filled(rect, 0.0, tokens.field_hover);
-    let painter = painter.with_clip_rect(painter.clip_rect().intersect(rect));
-    let stroke = Stroke::new(1.2, tokens.in_use);
-    let mut x = rect.left() - rect.height();
-    while x < rect.right() {
-        painter.add(Shape::line_segment(
-            [pos2(x, rect.bottom()), pos2(x + rect.height(), rect.top())],
-            stroke,
-        ));
-        x += 6.0;
     }
 }
 
-fn label(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>, ink: Color32) {
+/// Slanting lines across a rectangle.
+fn stripes(painter: &Painter, rect: Rect, stroke: Stroke, distance: f32, falling: bool) {
+    let painter = painter.with_clip_rect(painter.clip_rect().intersect(rect));
+    let (from, to) = if falling {
+        (rect.top(), rect.bottom())
+    } else {
+        (rect.bottom(), rect.top())
+    };
+    let mut x = rect.left() - rect.height();
+    while x < rect.right() {
+        let line = [pos2(x, from), pos2(x + rect.height(), to)];
+        painter.add(Shape::line_segment(line, stroke));
+        x += distance;
+    }
+}
+
+fn label(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>) {
+    let ink = if segment.category.is_some() {
+        tokens.text_on_colour
+    } else {
+        tokens.text
+    };
     let font = theme::small_strong().resolve(&painter.ctx().global_style());
     for text in segment.labels {
         let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), ink);

@@ -1,8 +1,8 @@
 //! Rows, buttons and fields in the house's look.
 
 use eframe::egui::{
-    Align, Button, Label, Layout, Rect, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui,
-    UiBuilder, Vec2, WidgetInfo, pos2,
+    Align, Align2, Button, Label, Layout, Rect, Response, RichText, Role, Sense, Stroke,
+    StrokeKind, TextBuffer, TextEdit, Ui, UiBuilder, Vec2, WidgetInfo, pos2,
 };
 
 use super::glyph;
@@ -110,7 +110,7 @@ pub(crate) fn link(ui: &mut Ui, text: &str) -> Response {
         ui.spacing_mut().button_padding = Vec2::new(0.0, 2.0);
         ui.spacing_mut().interact_size.y = 18.0;
         let label = RichText::new(text).text_style(theme::small()).color(accent);
-        ui.add(Button::new(label).frame(false).wrap())
+        ui.add(Button::new(label).frame(false))
     })
     .inner
 }
@@ -297,4 +297,16 @@ fn focus_ring(ui: &Ui, rect: Rect, response: &Response) {
             StrokeKind::Inside,
         );
     }
+}
+
+/// The arrow of the house for egui's combo boxes.
+pub(crate) fn combo_icon(ui: &Ui, rect: Rect, _: &eframe::egui::style::WidgetVisuals, _: bool) {
+    glyph::chevron(ui.painter(), rect.center(), Tokens::of(ui).text_weak);
+}
+
+/// A field for one line of text.
+pub(crate) fn line_edit(text: &mut dyn TextBuffer) -> TextEdit<'_> {
+    TextEdit::singleline(text)
+        .margin(theme::FIELD_MARGIN)
+        .align(Align2::LEFT_CENTER)
 }

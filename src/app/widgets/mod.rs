@@ -8,7 +8,8 @@ mod track;
 
 pub(crate) use bar::{Axis, Segment, bar};
 pub(crate) use controls::{
-    chip, fact, field, ghost, link, popup_row, primary, reset, row, section, segmented, switch,
+    chip, combo_icon, fact, field, ghost, line_edit, link, popup_row, primary, reset, row, section,
+    segmented, switch,
 };
 pub(crate) use glyph::{dot, mark, theme_switch};
 pub(crate) use meter::meter;

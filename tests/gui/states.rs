@@ -1,0 +1,116 @@
+//! Empty, waiting and failed; the keyboard; an idle window.
+
+use eframe::egui::{Key, Role};
+
+use crate::desk::Desk;
+
+fn plan(folder: &tempfile::TempDir, text: &str) -> std::path::PathBuf {
+    let path = folder.path().join("plan.toml");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn an_empty_window_says_what_to_do() {
+    let mut desk = Desk::new("cpu-only-32gb");
+    desk.sees("Which model?");
+    desk.sees("No GPU found");
+    desk.sees("The launch appears here once a model is chosen");
+    desk.misses("KV cache");
+    assert!(!desk.app().document.unsaved());
+    desk.click(Role::Button, "Choose a model");
+    desk.sees("Search models");
+}
+
+#[test]
+fn bad_files_are_told_and_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, told) in [
+        ("schema = 1\n[", "this is no plan"),
+        ("schema = 99\n", "schema 99"),
+        (
+            "schema = 1\nengine = \"llama.cpp\"\nenginee = 1\n[model]\npreset = \"x\"\n",
+            "enginee",
+        ),
+        ("{\"a\": 1}", "this is no report"),
+    ] {
+        let path = plan(&folder, text);
+        let desk = Desk::opening("1x-rtx-4090", &path);
+        desk.sees(told);
+        assert!(desk.app().document.path.is_none());
+    }
+    let desk = Desk::opening("1x-rtx-4090", &folder.path().join("nowhere.toml"));
+    desk.sees("could not");
+}
+
+#[test]
+fn a_plan_with_wrong_contents_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "schema = 1\nengine = \"llama.cpp\"\n[model]\n";
+    for (text, told) in [
+        ("preset = \"no-such-model\"\n", "The model cannot be read"),
+        (
+            "preset = \"DeepSeek-R1\"\n[settings]\nctx_sise = 1\n",
+            "did you mean `ctx_size`?",
+        ),
+        (
+            "preset = \"DeepSeek-R1\"\n[machine]\nram_mib = 1\ngpus = [{ name = \"Voodoo 3\" }]\n",
+            "no GPU in the catalogue",
+        ),
+        (
+            "preset = \"DeepSeek-R1\"\n[settings]\nctx_size = 1099511627776\n",
+            "fit",
+        ),
+    ] {
+        let path = plan(&folder, &format!("{head}{text}"));
+        let desk = Desk::opening("1x-rtx-4090", &path);
+        desk.sees(told);
+    }
+}
+
+#[test]
+fn everything_can_be_done_with_the_keyboard() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.command(Key::M);
+    desk.type_text("llama 3.1 8b");
+    desk.key(Key::ArrowDown);
+    desk.key(Key::ArrowUp);
+    desk.key(Key::Enter);
+    desk.sees("Fits");
+    desk.command(Key::Num2);
+    desk.sees("Click in the plot to set the value");
+    desk.command(Key::Num1);
+    let settings = desk.app().document.plan.settings.clone();
+    desk.node(Role::Slider, "Context").focus();
+    desk.run();
+    desk.key(Key::ArrowRight);
+    assert_ne!(desk.app().document.plan.settings, settings);
+    desk.command(Key::G);
+    desk.type_text("8x h100");
+    desk.key(Key::Enter);
+    desk.sees("GPU 7");
+}
+
+#[test]
+fn an_idle_window_does_nothing() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    let made = desk.app().reports_made();
+    desk.harness.run_steps(5);
+    assert_eq!(desk.app().reports_made(), made);
+    // `run` fails if the window never settles.
+    desk.run();
+}
+
+#[test]
+fn many_and_odd_devices_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = plan(
+        &folder,
+        "schema = 1\nengine = \"llama.cpp\"\n[model]\npreset = \"DeepSeek-R1\"\n[machine]\nram_mib = 1048576\n\
+         gpus = [{ name = \"NVIDIA H100 80GB HBM3\", count = 6 }, { name = \"AMD Instinct MI300X\", count = 3 }, \
+         { name = \"nothing\", vram_mib = 0 }]\n",
+    );
+    let desk = Desk::opening("cpu-only-32gb", &path);
+    desk.sees("GPU 9");
+}
