@@ -94,7 +94,7 @@ pub(crate) fn save(
         Content::Plan(plan) => {
             let text = plan.to_toml().map_err(|error| store::Error::Write {
                 path: path.to_owned(),
-                source: std::io::Error::other(error),
+                cause: std::io::Error::other(error),
             })?;
             store::save(path, &text, overwrite)
         }
