@@ -1,6 +1,7 @@
 //! How far a plan can go: the longest context and the most slots that fit.
 
 use super::auto::{Overflow, largest};
+use super::compute::Purpose;
 use super::config::{CELL_PADDING, Config, Context, Shape};
 use super::host::{gpu_overhead, host_overhead};
 use super::kv_cache;
@@ -77,12 +78,12 @@ pub(super) fn most_slots(
 
 /// What every GPU has left beyond its margin, and main memory at all; negative where it is too little.
 pub(super) fn slack(subject: &Subject<'_>, config: &Config, overflows: &[Overflow]) -> Vec<i64> {
-    let Ok(measured) = subject.measure(config, overflows) else {
+    let Ok(measured) = subject.measure(config, overflows, Purpose::Allocation) else {
         return vec![-1];
     };
     let machine = subject.inputs.machine;
     let model = subject.inputs.model;
-    let used = measured.used(false);
+    let used = measured.used();
     let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
     let sum = |terms: &[Term]| signed(terms.iter().map(|term| term.bytes).sum());
     let mut left: Vec<i64> = subject

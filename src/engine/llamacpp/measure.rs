@@ -4,7 +4,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use super::auto::{Overflow, Used};
-use super::compute::{Buffers, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight};
+use super::compute::{
+    Buffers, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight, Purpose,
+};
 use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
 use super::file_type::FileType;
 use super::kv_cache::{self, Cells, Kind, LayerCache};
@@ -132,7 +134,8 @@ impl<'a> Subject<'a> {
         )
     }
 
-    /// What this configuration takes; `overflows` are tensor overrides of the engine's own fit.
+    /// What this configuration takes; `overflows` are tensor overrides of the engine's own fit, whose compute buffers
+    /// are those of a dry run.
     ///
     /// # Errors
     /// Tensors cannot be placed as asked.
@@ -140,6 +143,7 @@ impl<'a> Subject<'a> {
         &self,
         config: &Config,
         overflows: &[Overflow],
+        purpose: Purpose,
     ) -> Result<Measured, placement::Error> {
         let shape = config.shape(self.trained);
         let placed = self.place(config, overflows)?;
@@ -147,7 +151,7 @@ impl<'a> Subject<'a> {
         let caches = kv_cache::groups(&self.caches, config, shape, homes);
         let rolls_back = recurrent::rolls_back(self.table.architecture);
         let states = recurrent::groups(&self.states, rolls_back, config, shape, homes);
-        let compute = self.compute(config, shape, &placed, !overflows.is_empty());
+        let compute = self.compute(config, shape, &placed, !overflows.is_empty(), purpose);
         Ok(Measured {
             shape,
             caches,
@@ -207,6 +211,7 @@ impl<'a> Subject<'a> {
         shape: Shape,
         placed: &Placed,
         fitted: bool,
+        purpose: Purpose,
     ) -> Arc<Buffers> {
         let graph = GraphPlacement {
             gpus: self.devices.len(),
@@ -242,7 +247,9 @@ impl<'a> Subject<'a> {
             })
         });
         let load = self.load(config, shape);
-        self.inputs.memo.get(&(key, load), || plan.reserve(&load))
+        self.inputs
+            .memo
+            .get(&(key, load, purpose), || plan.reserve(&load, purpose))
     }
 
     /// Loaded tensors as graphs use them.
@@ -311,9 +318,8 @@ fn trained(model: &crate::model::Model) -> u64 {
 }
 
 impl Measured {
-    /// Bytes per GPU used, the host last: caches, weights and compute buffers as allocated, or as the engine's dry run
-    /// says.
-    pub(super) fn used(&self, dry_run: bool) -> Vec<Used> {
+    /// Bytes per GPU used, the host last: weights, caches and compute buffers.
+    pub(super) fn used(&self) -> Vec<Used> {
         let gpus = self.compute.gpus.len();
         let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
         (0..=gpus)
@@ -324,13 +330,7 @@ impl Measured {
                     Some(gpu) => self.compute.gpus.get(gpu),
                     None => Some(&self.compute.host),
                 };
-                let compute = compute.map_or(Bytes::ZERO, |buffer| {
-                    if dry_run {
-                        buffer.dry_run
-                    } else {
-                        buffer.bytes
-                    }
-                });
+                let compute = compute.map_or(Bytes::ZERO, |buffer| buffer.bytes);
                 Used {
                     model: signed(weights),
                     total: signed(weights + self.context(home) + compute),

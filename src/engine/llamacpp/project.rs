@@ -1,6 +1,7 @@
 //! From a plan to what the engine allocates.
 
 use super::auto::{self, Fitted, overflows};
+use super::compute::Purpose;
 use super::config::{self, Config, GpuLayers};
 use super::file_type::FileType;
 use super::host::{cache_terms, gpu_overhead, host_overhead};
@@ -51,7 +52,7 @@ pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
     notes::machine(inputs.machine, &config, &subject.devices, &mut notes);
     let fitted = auto::choose(&subject, &mut config, &mut notes);
     let spilled = spilled(&subject, fitted.as_ref());
-    let measured = match subject.measure(&config, &spilled) {
+    let measured = match subject.measure(&config, &spilled, Purpose::Allocation) {
         Ok(measured) => measured,
         Err(error) => {
             notes.push(

@@ -3,6 +3,7 @@
 use super::candidate::{Candidate, gpu_layers, overflows};
 use super::fit::{Fitted, Limits, Status, fit};
 use super::{DryRun, Used};
+use crate::engine::llamacpp::compute::Purpose;
 use crate::engine::llamacpp::config::{Config, Context, GpuLayers, Override, SplitMode};
 use crate::engine::llamacpp::measure::Subject;
 use crate::model::FeedForward;
@@ -120,8 +121,8 @@ impl DryRun for Run<'_> {
             .map_or_else(Vec::new, |devices| overflows(devices, blocks));
         // What cannot be placed is refused by the projection itself.
         self.subject
-            .measure(&config, &rules)
-            .map_or_else(|_| Vec::new(), |measured| measured.used(true))
+            .measure(&config, &rules, Purpose::DryRun)
+            .map_or_else(|_| Vec::new(), |measured| measured.used())
     }
 }
 

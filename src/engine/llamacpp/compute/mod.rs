@@ -18,7 +18,7 @@ mod shorten;
 mod tensor;
 
 pub(in crate::engine::llamacpp) use plan::GraphPlan;
-pub(in crate::engine::llamacpp) use reserve::{Buffers, ComputeBuffer, Exactness};
+pub(in crate::engine::llamacpp) use reserve::{Buffers, ComputeBuffer, Exactness, Purpose};
 pub(in crate::engine::llamacpp) use tensor::Part;
 
 use crate::model::Model;

@@ -29,12 +29,20 @@ pub(in crate::engine::llamacpp) struct Buffers {
 /// One compute buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::engine::llamacpp) struct ComputeBuffer {
-    /// What is allocated.
+    /// Its size.
     pub(in crate::engine::llamacpp) bytes: Bytes,
-    /// What the engine's own dry run, and so its fitting, takes it to be.
-    pub(in crate::engine::llamacpp) dry_run: Bytes,
     /// What was computed when the buffer was fullest.
     pub(in crate::engine::llamacpp) peak: Stage,
+}
+
+/// What buffers are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::engine::llamacpp) enum Purpose {
+    /// What is allocated.
+    Allocation,
+    /// What the engine's dry run, and so its fitting, takes it to be: the first graph only, and without the bindings of
+    /// nodes to devices, which `ggml_backend_sched_reserve_size` forgets.
+    DryRun,
 }
 
 /// How far a graph can be relied on.
@@ -48,7 +56,11 @@ pub(in crate::engine::llamacpp) enum Exactness {
 
 impl GraphPlan {
     /// The compute buffers under a load.
-    pub(in crate::engine::llamacpp) fn reserve(&self, load: &GraphLoad) -> Buffers {
+    pub(in crate::engine::llamacpp) fn reserve(
+        &self,
+        load: &GraphLoad,
+        purpose: Purpose,
+    ) -> Buffers {
         let run = Run {
             plan: self,
             load,
@@ -61,30 +73,18 @@ impl GraphPlan {
             },
         };
         let (flash_attn, decode) = run.decode();
-        let prompt = run.place(run.schedule(run.prompt(), flash_attn));
-        let buffers: Vec<ComputeBuffer> = prompt
-            .iter()
-            .zip(&decode)
-            .map(|(prompt, decode)| {
-                let larger = if decode.bytes > prompt.bytes {
-                    decode
-                } else {
-                    prompt
-                };
-                ComputeBuffer {
-                    bytes: Bytes::new(larger.bytes),
-                    dry_run: Bytes::new(prompt.bytes),
-                    peak: larger.peak,
-                }
-            })
-            .collect();
+        let pinned = purpose == Purpose::Allocation;
+        let prompt = run.place(run.schedule(run.prompt(), flash_attn, pinned));
+        let placed = match purpose {
+            Purpose::Allocation => larger(prompt, run.place(decode)),
+            Purpose::DryRun => prompt,
+        };
         let buffer = |backend: u8| {
-            let buffer = buffers.get(usize::from(backend)).cloned();
-            buffer.unwrap_or(ComputeBuffer {
-                bytes: Bytes::ZERO,
-                dry_run: Bytes::ZERO,
-                peak: Stage::NOTHING,
-            })
+            let placed = placed.get(usize::from(backend));
+            ComputeBuffer {
+                bytes: placed.map_or(Bytes::ZERO, |placed| Bytes::new(placed.bytes)),
+                peak: placed.map_or(Stage::NOTHING, |placed| placed.peak),
+            }
         };
         Buffers {
             gpus: self.stand_ins.iter().map(|&gpu| buffer(gpu)).collect(),
@@ -94,6 +94,14 @@ impl GraphPlan {
             copies: if self.pipeline { 4 } else { 1 },
         }
     }
+}
+
+/// The larger of each buffer: it grows to what any graph needs.
+fn larger(one: Vec<Placed>, other: Vec<Placed>) -> Vec<Placed> {
+    let pairs = one.into_iter().zip(other);
+    pairs
+        .map(|(one, other)| if other.bytes > one.bytes { other } else { one })
+        .collect()
 }
 
 struct Run<'a> {
@@ -121,23 +129,26 @@ impl Run<'_> {
     }
 
     /// The graph of one token per sequence, which also decides on fused attention.
-    fn decode(&self) -> (bool, Vec<Placed>) {
+    fn decode(&self) -> (bool, Scheduled) {
         let sequences = self.load.sequences.max(1);
         let batch = Batch {
             tokens: sequences,
             sequences,
             outputs: sequences,
         };
-        let flash_attn = self.load.flash_attn;
-        let scheduled = self.schedule(batch, flash_attn.unwrap_or(true));
-        if flash_attn.is_none() && !scheduled.attention_is_at_home() {
-            return (false, self.place(self.schedule(batch, false)));
+        let asked = self.load.flash_attn;
+        let scheduled = self.schedule(batch, asked.unwrap_or(true), true);
+        if asked.is_none() && !scheduled.attention_is_at_home() {
+            return (false, self.schedule(batch, false, true));
         }
-        (flash_attn.unwrap_or(true), self.place(scheduled))
+        (asked.unwrap_or(true), scheduled)
     }
 
-    fn schedule(&self, batch: Batch, flash_attn: bool) -> Scheduled {
+    fn schedule(&self, batch: Batch, flash_attn: bool, pinned: bool) -> Scheduled {
         let mut built = build::build(self.plan, self.load, &self.rules, batch, flash_attn);
+        if !pinned {
+            built.graph.pins.clear();
+        }
         let schedule = Schedule::new(&mut built.graph, &self.rules, self.plan.pipeline);
         Scheduled { built, schedule }
     }
