@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use eframe::egui::{Context, Frame, Id, Key, Margin, Modal, RichText, Ui};
+use eframe::egui::{
+    Align2, Context, Frame, Id, Key, LayerId, Margin, Modal, Order, RichText, Stroke, StrokeKind,
+    Ui,
+};
 
 use crate::store::Overwrite;
 
@@ -58,6 +61,28 @@ pub(super) fn show(
         None if closed => state.dialog = None,
         None => {}
     }
+}
+
+/// Says that what hangs over the window can be dropped.
+pub(super) fn drop_hint(context: &Context, texts: &Texts) {
+    if context.input(|input| input.raw.hovered_files.is_empty()) {
+        return;
+    }
+    let tokens = Tokens::for_dark(context.global_style().visuals.dark_mode);
+    let layer = LayerId::new(Order::Foreground, Id::unique("drop"));
+    let painter = context.layer_painter(layer);
+    let rect = context.content_rect();
+    painter.rect_filled(rect, 0.0, tokens.canvas.gamma_multiply(0.85));
+    let edge = Stroke::new(2.0, tokens.accent);
+    painter.rect_stroke(rect.shrink(16.0), theme::RADIUS, edge, StrokeKind::Inside);
+    let font = eframe::egui::TextStyle::Heading.resolve(&context.global_style());
+    painter.text(
+        rect.center(),
+        Align2::CENTER_CENTER,
+        texts.drop_here,
+        font,
+        tokens.text,
+    );
 }
 
 fn title(ui: &mut Ui, text: &str) {

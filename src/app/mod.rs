@@ -143,6 +143,7 @@ impl App {
         self.launch(ui);
         self.picture(ui);
         panels::notices(ui, self.texts, &mut self.state.notices);
+        dialogs::drop_hint(&context, self.texts);
         dialogs::show(
             &context,
             self.texts,

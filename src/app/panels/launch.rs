@@ -16,7 +16,7 @@ use crate::app::widgets;
 use crate::export;
 use crate::plan::Plan;
 
-use super::notes;
+use super::{launch_options, notes};
 
 /// Shows the launch and the notes.
 pub(crate) fn launch(
@@ -45,6 +45,7 @@ pub(crate) fn launch(
                         preview(ui, texts, live);
                         ui.add_space(GRID);
                         buttons(ui, texts, live, queue);
+                        launch_options::options(ui, texts, &mut plan.launch);
                         if let Some(report) = live.good_report() {
                             notes::notes(ui, texts, report, plan, state);
                         }

@@ -1,9 +1,12 @@
 //! The parts of the window. Each is a function that takes exactly what it shows and edits.
 
 mod bars;
+mod curve_plot;
 mod curves;
+mod detected;
 mod inputs;
 mod launch;
+mod launch_options;
 mod machine;
 mod machine_edit;
 mod model;

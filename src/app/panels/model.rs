@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
-use eframe::egui::{Key, Modifiers, Popup, PopupCloseBehavior, Response, ScrollArea, Ui};
+use eframe::egui::{
+    Key, Label, Modifiers, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Ui,
+};
 
 use crate::app::command::{Command, Queue};
 use crate::app::library;
 use crate::app::state::UiState;
 use crate::app::subject::Found;
 use crate::app::texts::{Texts, fill};
-use crate::app::theme::{GRID, Tokens};
+use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets;
 use crate::catalog::models::Entry;
 use crate::model::Model;
-use crate::plan::{ModelRef, Plan};
+use crate::plan::{ModelRef, Plan, Value};
 use crate::projection::grouped;
 
 use super::Inputs;
@@ -194,6 +196,7 @@ fn facts(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan) {
                 .as_deref()
                 .and_then(|id| context.library.entry(id));
             widgets::fact(ui, describe(model, row, texts));
+            file(ui, context, plan);
         }
     }
 }
@@ -220,4 +223,41 @@ fn describe(model: &Model, entry: Option<&Entry>, texts: &Texts) -> String {
     }
     facts.extend(entry.and_then(|entry| entry.licence.clone()));
     facts.join(" · ")
+}
+
+/// How large the file is, whether the disk has room for it, and where to get it.
+fn file(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan) {
+    let texts = context.texts;
+    let (Some(report), Some(machine)) =
+        (context.live.good_report(), context.subjects.machine.ready())
+    else {
+        return;
+    };
+    let size = report.derived.file_bytes;
+    if let Some(free) = machine.host.disk_free {
+        let words = [("size", &*size.to_string()), ("free", &*free.to_string())];
+        if size > free {
+            let text = RichText::new(fill(texts.disk_too_small, &words)).text_style(theme::small());
+            ui.add(Label::new(text.color(Tokens::of(ui).warn)).wrap());
+        } else {
+            widgets::fact(ui, fill(texts.disk, &words));
+        }
+    }
+    let Some(repository) = context.live.subject().repository.as_deref() else {
+        return;
+    };
+    let page = RichText::new(repository).text_style(theme::small());
+    ui.hyperlink_to(page, format!("https://huggingface.co/{repository}"));
+    let weights = report
+        .settings
+        .get("weights")
+        .or(plan.settings.get("weights"));
+    if let Some(Value::Text(weights)) = weights
+        && widgets::link(ui, texts.copy_download)
+            .on_hover_text(texts.copy_download_help)
+            .clicked()
+    {
+        ui.ctx()
+            .copy_text(format!("hf download {repository} --include '*{weights}*'"));
+    }
 }

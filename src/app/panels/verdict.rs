@@ -7,8 +7,9 @@ use crate::app::state::UiState;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{GRID, Tokens};
 use crate::app::widgets;
-use crate::plan::Plan;
-use crate::projection::{Severity, grouped};
+use crate::engine;
+use crate::plan::{Plan, Settings, Value};
+use crate::projection::{Fix, Severity, grouped};
 use crate::report::{DeviceReport, Report, Verdict};
 use crate::units::Bytes;
 
@@ -42,6 +43,15 @@ pub(super) fn verdict(
             );
     }
     ui.label(job);
+    if report.verdict == Verdict::Refused {
+        for note in report
+            .notes
+            .iter()
+            .filter(|note| note.severity == Severity::Error)
+        {
+            ui.label(&note.message);
+        }
+    }
     widgets::fact(ui, figures(texts, report));
     fixes(ui, texts, report, plan, state);
 }
@@ -49,14 +59,7 @@ pub(super) fn verdict(
 /// The coloured word and what follows it.
 fn sentence<'a>(texts: &'a Texts, report: &Report) -> (&'a str, String) {
     match report.verdict {
-        Verdict::Refused => {
-            let reason = report
-                .notes
-                .iter()
-                .find(|note| note.severity == Severity::Error)
-                .map_or("", |note| note.message.as_str());
-            (texts.refused, format!(" — {reason}"))
-        }
+        Verdict::Refused => (texts.refused, String::new()),
         Verdict::Exceeds => match tightest(report) {
             Some(device) => {
                 let over = format::gib_difference(device.free().saturating_neg(), 1);
@@ -130,28 +133,37 @@ fn figures(texts: &Texts, report: &Report) -> String {
 }
 
 fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan, state: &mut UiState) {
-    if !matches!(
-        report.verdict,
-        Verdict::Exceeds | Verdict::Refused | Verdict::Tight
-    ) {
+    if report.verdict == Verdict::Fits {
         return;
     }
-    let fixes: Vec<_> = report
+    let mut fixes: Vec<Fix> = report
         .notes
         .iter()
-        .filter_map(|note| note.fix.as_ref())
-        .take(FIXES)
+        .filter_map(|note| note.fix.clone())
         .collect();
+    fixes.extend(shorter_context(report, plan));
     if fixes.is_empty() {
         return;
     }
     ui.add_space(GRID);
     ui.horizontal_wrapped(|ui| {
-        for fix in fixes {
+        for fix in fixes.iter().take(FIXES) {
             let text = notes::fix_text(texts, plan, fix);
             if widgets::chip(ui, &text, false).clicked() {
                 notes::apply(plan, state, fix);
             }
         }
     });
+}
+
+/// The longest context that fits, where that is less than the plan's.
+fn shorter_context(report: &Report, plan: &Plan) -> Option<Fix> {
+    let axis = engine::find(&plan.engine)?.axes().first()?.setting;
+    let most = i64::try_from(report.derived.max_context_tokens?).ok()?;
+    let Some(Value::Integer(now)) = report.settings.get(axis) else {
+        return None;
+    };
+    let mut set = Settings::new();
+    set.insert(axis.to_owned(), Value::Integer(most));
+    (*now > most).then_some(Fix { set, gain: None })
 }

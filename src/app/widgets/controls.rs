@@ -2,7 +2,7 @@
 
 use eframe::egui::{
     Align, Align2, Button, Label, Layout, Rect, Response, RichText, Role, Sense, Stroke,
-    StrokeKind, TextBuffer, TextEdit, Ui, UiBuilder, Vec2, WidgetInfo, pos2,
+    StrokeKind, TextBuffer, TextEdit, TextWrapMode, Ui, UiBuilder, Vec2, WidgetInfo, pos2,
 };
 
 use super::glyph;
@@ -110,7 +110,11 @@ pub(crate) fn link(ui: &mut Ui, text: &str) -> Response {
         ui.spacing_mut().button_padding = Vec2::new(0.0, 2.0);
         ui.spacing_mut().interact_size.y = 18.0;
         let label = RichText::new(text).text_style(theme::small()).color(accent);
-        ui.add(Button::new(label).frame(false))
+        ui.add(
+            Button::new(label)
+                .frame(false)
+                .wrap_mode(TextWrapMode::Extend),
+        )
     })
     .inner
 }

@@ -1,0 +1,91 @@
+//! What a launch needs beside memory: where the model is, where to listen.
+
+use eframe::egui::{CollapsingHeader, DragValue, RichText, Ui};
+
+use crate::app::texts::Texts;
+use crate::app::theme;
+use crate::app::widgets;
+use crate::plan::LaunchOptions;
+
+/// Where `llama-server` and its kind listen unless told otherwise.
+const USUAL_PORT: u16 = 8080;
+
+/// Shows the options, folded away at first.
+pub(super) fn options(ui: &mut Ui, texts: &Texts, options: &mut LaunchOptions) {
+    let title = RichText::new(texts.launch_options).text_style(theme::small());
+    CollapsingHeader::new(title)
+        .id_salt("launch options")
+        .show_unindented(ui, |ui| {
+            let LaunchOptions {
+                model_path,
+                hf_repo,
+                host,
+                port,
+                api_key_env,
+                extra_args,
+                // Chosen with the machine.
+                gpus: _,
+            } = options;
+            text(ui, texts.model_path, texts.model_path_help, model_path);
+            text(ui, texts.repository, texts.repository_help, hf_repo);
+            text(ui, texts.host, texts.host_help, host);
+            port_ui(ui, texts, port);
+            text(ui, texts.api_key, texts.api_key_help, api_key_env);
+            arguments(ui, texts, extra_args);
+        });
+}
+
+fn text(ui: &mut Ui, label: &str, help: &str, value: &mut Option<String>) {
+    let mut written = value.clone().unwrap_or_default();
+    widgets::row(ui, RichText::new(label), help, |ui| {
+        let field = widgets::line_edit(&mut written).desired_width(200.0);
+        if ui
+            .add(field)
+            .accessible_name(label)
+            .on_hover_text(help)
+            .changed()
+        {
+            *value = (!written.is_empty()).then_some(written);
+        }
+    });
+}
+
+fn port_ui(ui: &mut Ui, texts: &Texts, port: &mut Option<u16>) {
+    let mut number = port.unwrap_or(USUAL_PORT);
+    widgets::row(ui, RichText::new(texts.port), texts.port_help, |ui| {
+        let field = DragValue::new(&mut number).range(1..=u16::MAX).speed(0.2);
+        if ui.add(field).accessible_name(texts.port).changed() {
+            *port = Some(number);
+        }
+        if port.is_some() {
+            let name = crate::app::texts::fill(texts.reset, &[("setting", texts.port)]);
+            if widgets::reset(ui, &name, true).clicked() {
+                *port = None;
+            }
+        }
+    });
+}
+
+/// Words as in a shell.
+fn arguments(ui: &mut Ui, texts: &Texts, arguments: &mut Vec<String>) {
+    let id = ui.scope_id().with("arguments");
+    let written = shlex::try_join(arguments.iter().map(String::as_str)).unwrap_or_default();
+    // What is being typed need not be complete.
+    let draft: Option<String> = ui.data(|data| data.get_temp(id));
+    let mut line = draft
+        .filter(|draft| shlex::split(draft).is_none_or(|words| words == *arguments))
+        .unwrap_or(written);
+    widgets::row(ui, RichText::new(texts.further), texts.further_help, |ui| {
+        let field = widgets::line_edit(&mut line).desired_width(200.0);
+        let response = ui
+            .add(field)
+            .accessible_name(texts.further)
+            .on_hover_text(texts.further_help);
+        if response.changed() {
+            if let Some(words) = shlex::split(&line) {
+                *arguments = words;
+            }
+            ui.data_mut(|data| data.insert_temp(id, line));
+        }
+    });
+}
