@@ -18,5 +18,7 @@ mod llamacpp_mem;
 mod llamacpp_sizes;
 #[path = "core/models/mod.rs"]
 mod models;
+#[path = "core/reports.rs"]
+mod reports;
 #[path = "core/store.rs"]
 mod store;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use regex::{Regex, RegexBuilder};
+// Names are bytes to the engine's own expressions (`std::regex`), where `.` is any of them.
+use regex::bytes::{Regex, RegexBuilder};
 
 use super::{Device, PlacementConfig};
 use crate::engine::Memo;
@@ -156,7 +157,7 @@ fn matches(overrides: &[Override], gpus: usize, table: &TensorTable) -> Result<P
     let first = |row: &Row| {
         compiled
             .iter()
-            .find(|(_, pattern, _)| pattern.is_match(&row.tensor.name))
+            .find(|(_, pattern, _)| pattern.is_match(row.tensor.name.as_bytes()))
             .map(|(rule, _, target)| Found {
                 rule: *rule,
                 target: *target,
@@ -235,6 +236,13 @@ mod tests {
         for pattern in ["(", r"(a{1000}){1000}", r"\p{L}", "(?=x)"] {
             assert!(compile(pattern).is_err(), "{pattern}");
         }
-        assert!(compile(r"blk\.(\d|1\d)\.ffn_(up|down)_exps").is_ok());
+        for pattern in [
+            r"blk\.(\d|1\d)\.ffn_(up|down)_exps",
+            ".ffn_.*_exps.",
+            r"blk\.[^1]\.",
+            "",
+        ] {
+            assert_eq!(compile(pattern).err(), None, "{pattern}");
+        }
     }
 }
