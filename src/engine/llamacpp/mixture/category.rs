@@ -1,5 +1,7 @@
 //! What the quantizer tells from a tensor's name.
 
+use std::collections::HashMap;
+
 use super::Tensor;
 
 /// Kinds of tensors with rules of their own (`tensor_category` in `src/llama-quant.cpp`, 0.6.0-dev).
@@ -66,11 +68,44 @@ const KEPT: [&str; 9] = [
     "indexer.q_proj.weight",
 ];
 
-/// Whether the quantizer touches the tensor (`tensor_allows_quantization`).
-pub(super) fn is_quantized(tensor: &Tensor) -> bool {
-    tensor.dimensions() >= 2
-        && tensor.name.ends_with("weight")
-        && !KEPT.iter().any(|part| tensor.name.contains(part))
+/// What a name says, found once for all blocks: matching names is most of the quantizer's choice.
+#[derive(Clone, Copy)]
+pub(super) struct Named {
+    /// Its kind.
+    pub(super) category: Category,
+    /// Nothing in the name keeps the quantizer away.
+    quantized: bool,
+}
+
+impl Named {
+    /// What each name says, in the order of the tensors.
+    pub(super) fn all(tensors: &[Tensor]) -> Vec<Self> {
+        // Blocks differ in their number only, and no rule looks at that.
+        let mut known: HashMap<&str, Self> = HashMap::new();
+        tensors
+            .iter()
+            .map(|tensor| {
+                let name = tensor.name.as_str();
+                let tail = name
+                    .strip_prefix("blk.")
+                    .and_then(|rest| rest.split_once('.'))
+                    .map_or(name, |(_, tail)| tail);
+                *known.entry(tail).or_insert_with(|| Self::of(tail))
+            })
+            .collect()
+    }
+
+    fn of(name: &str) -> Self {
+        Self {
+            category: Category::of(name),
+            quantized: name.ends_with("weight") && !KEPT.iter().any(|part| name.contains(part)),
+        }
+    }
+
+    /// Whether the quantizer touches the tensor (`tensor_allows_quantization`).
+    pub(super) fn is_quantized(self, tensor: &Tensor) -> bool {
+        self.quantized && tensor.dimensions() >= 2
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The type meant for a tensor, before its shape is looked at (`llama_tensor_get_type_impl` in `src/llama-quant.cpp`,
 //! 0.6.0-dev; the branches of architectures without a model here left out).
 
-use super::category::Category;
+use super::category::{Category, Named};
 use super::{FileType, Tensor, Traits};
 use crate::quant::Type;
 
@@ -44,17 +44,9 @@ fn more_bits((index, count): (u64, u64)) -> bool {
 }
 
 impl Choice {
-    pub(super) fn new(
-        tensors: &[Tensor],
-        traits: Traits,
-        file_type: FileType,
-        imatrix: bool,
-    ) -> Self {
+    pub(super) fn new(names: &[Named], traits: Traits, file_type: FileType, imatrix: bool) -> Self {
         let count = |wanted: fn(Category) -> bool| {
-            tensors
-                .iter()
-                .filter(|tensor| wanted(Category::of(&tensor.name)))
-                .count() as u64
+            names.iter().filter(|named| wanted(named.category)).count() as u64
         };
         let per_block = Counter {
             seen: 0,

@@ -9,7 +9,7 @@ mod choice;
 use super::file_type::FileType;
 use super::tensors::{Architecture, Stored, Tensor};
 use crate::quant::Type;
-use category::Category;
+use category::{Category, Named};
 use choice::Choice;
 
 /// What the quantizer asks of the model itself.
@@ -64,21 +64,21 @@ pub(in crate::engine::llamacpp) fn mixture(
     file_type: FileType,
     imatrix: bool,
 ) -> Result<Mixture, NoFallback> {
-    let mut choice = Choice::new(tensors, traits, file_type, imatrix);
+    let names = Named::all(tensors);
+    let mut choice = Choice::new(&names, traits, file_type, imatrix);
     let mut mixture = Mixture {
         types: Vec::with_capacity(tensors.len()),
         fallbacks: 0,
         requires_imatrix: false,
     };
-    for tensor in tensors {
-        let chosen = if !category::is_quantized(tensor) {
+    for (tensor, named) in tensors.iter().zip(&names) {
+        let chosen = if !named.is_quantized(tensor) {
             stored_type(tensor, file_type)
         } else if file_type.default_type().is_quantized() {
-            let category = Category::of(&tensor.name);
-            let wanted = choice.next(tensor, category);
+            let wanted = choice.next(tensor, named.category);
             let fitting = fitting(wanted, tensor, file_type)?;
             mixture.fallbacks += usize::from(fitting != wanted);
-            mixture.requires_imatrix |= requires_imatrix(fitting, category, file_type);
+            mixture.requires_imatrix |= requires_imatrix(fitting, named.category, file_type);
             fitting
         } else {
             file_type.default_type()

@@ -1,5 +1,7 @@
 //! Collects tensors under the engine's names.
 
+use std::fmt;
+
 use super::{Architecture, Layer, Stored, Tensor};
 use crate::model::{Model, Norm};
 
@@ -56,6 +58,10 @@ impl<'a> Build<'a> {
 
     /// A tensor of the block at hand under its full name behind the block's prefix.
     pub(super) fn named(&mut self, name: &str, shape: &[u64], stored: Stored) {
+        self.push(format_args!("{name}"), shape, stored);
+    }
+
+    fn push(&mut self, name: fmt::Arguments<'_>, shape: &[u64], stored: Stored) {
         let Some(block) = self.block else { return };
         self.tensors.push(Tensor {
             name: format!("blk.{block}.{name}"),
@@ -68,18 +74,18 @@ impl<'a> Build<'a> {
 
     /// A matrix, or one per expert.
     pub(super) fn weight(&mut self, name: &str, shape: &[u64]) {
-        self.named(&format!("{name}.weight"), shape, Stored::Plain);
+        self.push(format_args!("{name}.weight"), shape, Stored::Plain);
     }
 
     /// A tensor that converters keep in 32 bits although its name is a matrix's.
     pub(super) fn single(&mut self, name: &str, shape: &[u64]) {
-        self.named(&format!("{name}.weight"), shape, Stored::Single);
+        self.push(format_args!("{name}.weight"), shape, Stored::Single);
     }
 
     /// A bias, where the model has it.
     pub(super) fn bias(&mut self, name: &str, shape: &[u64], present: bool) {
         if present {
-            self.named(&format!("{name}.bias"), shape, Stored::Single);
+            self.push(format_args!("{name}.bias"), shape, Stored::Single);
         }
     }
 

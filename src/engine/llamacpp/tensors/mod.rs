@@ -81,7 +81,10 @@ pub fn tensors(model: &Model) -> Result<(Architecture, Vec<Tensor>), Unsupported
     outside::tensors(&mut build);
     block::tensors(&mut build);
     let mut tensors = build.finish();
-    tensors.sort_by(|a, b| (block_of(a), &a.name).cmp(&(block_of(b), &b.name)));
+    // Built block by block, so only the names within one are out of order.
+    for block in tensors.chunk_by_mut(|a, b| block_of(a) == block_of(b)) {
+        block.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    }
     Ok((architecture, tensors))
 }
 

@@ -127,7 +127,7 @@ impl TensorTable {
         let tied = !tensors.iter().any(|tensor| tensor.name == "output.weight");
         let states = StateShape::of(model);
         let mut hasher = DefaultHasher::new();
-        (&tensors, &types).hash(&mut hasher);
+        (model.fingerprint, file_type, imatrix).hash(&mut hasher);
         let fingerprint = hasher.finish();
         Ok(Self {
             architecture,
