@@ -43,7 +43,8 @@ pub(crate) fn facts(entry: &Entry, texts: &Texts) -> String {
 /// "32.8 B", or "671 B, 37.5 B active".
 pub(crate) fn parameters(total: u64, active: u64, texts: &Texts) -> String {
     let all = format::parameters(total);
-    if active > 0 && active < total {
+    // Dense models leave out little more than their embedding or their eyes, which is not worth a word.
+    if active > 0 && active < total - total / 4 {
         let active = format::parameters(active);
         fill(
             texts.parameters_active,

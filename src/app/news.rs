@@ -215,7 +215,7 @@ impl App {
                 let shown = path.display().to_string();
                 self.state.tell(fill(self.texts.saved, &[("path", &shown)]));
                 if let Content::Plan(plan) = content {
-                    self.preferences.remember(&path);
+                    self.preferences.remember(&absolute(&path));
                     self.document.saved_as(*plan, &path);
                     if let Some(then) = self.state.after_saving.take() {
                         self.queue.send(then);
@@ -250,7 +250,7 @@ impl App {
         {
             plan.settings = settings;
         }
-        self.preferences.remember(path);
+        self.preferences.remember(&absolute(path));
         self.state.touched = plan.settings.keys().cloned().collect();
         self.document = Document::opened(plan, path.to_owned());
         self.restart = false;
@@ -273,4 +273,10 @@ impl App {
         };
         self.restart = true;
     }
+}
+
+/// The path as it is from anywhere, for the list of recent plans.
+fn absolute(path: &Path) -> PathBuf {
+    // Fails only for an empty path, which no file has.
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use eframe::egui::{Key, Modifiers, Role, Theme};
+use eframe::egui::{
+    DroppedFile, Key, Modifiers, Role, Theme, ViewportCommand, ViewportEvent, ViewportId,
+};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use egui_kittest::{Harness, Node};
 use plimsoll::app::chooser::{PathChooser, PathRequest};
@@ -265,5 +267,49 @@ impl Desk {
             .unwrap();
         node.click();
         self.run();
+    }
+
+    /// Closes the window as its frame would; says whether the window refused.
+    pub(crate) fn close(&mut self) -> bool {
+        let viewports = &mut self.harness.input_mut().viewports;
+        let root = viewports.entry(ViewportId::ROOT).or_default();
+        root.events.push(ViewportEvent::Close);
+        self.harness.step();
+        let refused = self
+            .harness
+            .output()
+            .viewport_output
+            .values()
+            .flat_map(|viewport| &viewport.commands)
+            .any(|command| *command == ViewportCommand::CancelClose);
+        let viewports = &mut self.harness.input_mut().viewports;
+        viewports
+            .entry(ViewportId::ROOT)
+            .or_default()
+            .events
+            .clear();
+        self.run();
+        refused
+    }
+
+    /// Lets a file fall on the window.
+    pub(crate) fn drop_file(&mut self, path: &Path) {
+        let dropped = Arc::new(Dropped(path.to_owned()));
+        self.harness.input_mut().dropped_files.push(dropped);
+        self.run();
+    }
+}
+
+/// A file that falls on the window.
+#[derive(Debug)]
+struct Dropped(PathBuf);
+
+impl DroppedFile for Dropped {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("the window reads what it opens by itself".to_owned())
     }
 }

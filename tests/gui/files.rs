@@ -123,3 +123,29 @@ fn the_target_changes_the_launch() {
     desk.choose("Launch target", "JSON for deployment scripts");
     desk.misses("#!/bin/sh");
 }
+
+#[test]
+fn closing_with_changes_asks_first() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    assert!(!desk.close(), "nothing to lose, nothing to ask");
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    assert!(desk.close(), "closed with unsaved changes");
+    desk.sees("Save the plan first?");
+    desk.click(Role::Button, "Discard changes");
+    assert!(!desk.close(), "asked again after the changes were given up");
+}
+
+#[test]
+fn files_can_be_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dropped.toml");
+    std::fs::write(
+        &path,
+        "schema = 1\nengine = \"llama.cpp\"\n[model]\npreset = \"DeepSeek-R1\"\n",
+    )
+    .unwrap();
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.drop_file(&path);
+    desk.sees("dropped.toml");
+}
