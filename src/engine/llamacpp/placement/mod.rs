@@ -135,23 +135,6 @@ impl Placement {
             .sum()
     }
 
-    /// Every loaded tensor with its device, copies after their originals' list.
-    pub(in crate::engine::llamacpp) fn tensors<'a>(
-        &'a self,
-        table: &'a TensorTable,
-    ) -> impl Iterator<Item = (&'a Row, Device)> {
-        let originals = table
-            .rows
-            .iter()
-            .zip(&self.rows)
-            .filter_map(|(row, device)| Some((row, (*device)?)));
-        let copies = self
-            .copies
-            .iter()
-            .filter_map(|(index, device)| Some((table.rows.get(*index)?, *device)));
-        originals.chain(copies)
-    }
-
     fn share(&mut self, device: Device) -> Option<&mut Share> {
         match device {
             Device::Host => Some(&mut self.host),

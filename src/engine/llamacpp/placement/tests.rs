@@ -43,13 +43,19 @@ fn pattern(regex: &str, target: &str) -> Override {
     }
 }
 
-/// Devices of the tensors whose name contains `part`, in the order of the table.
+/// Devices of the tensors whose name contains `part`, in the order of the table, copies last.
 fn homes(placement: &Placement, part: &str) -> Vec<Option<usize>> {
-    placement
-        .tensors(&table())
-        .filter(|(row, _)| row.tensor.name.contains(part))
-        .map(|(_, device)| device.gpu())
-        .collect()
+    let table = table();
+    let named = |index: &usize| table.rows[*index].tensor.name.contains(part);
+    let originals = (0..table.rows.len())
+        .filter(named)
+        .filter_map(|index| placement.rows[index]);
+    let copies = placement
+        .copies
+        .iter()
+        .filter(|(index, _)| named(index))
+        .map(|(_, device)| *device);
+    originals.chain(copies).map(Device::gpu).collect()
 }
 
 #[test]
