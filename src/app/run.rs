@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use eframe::egui::{Ui, Vec2, ViewportBuilder};
 
+use crate::catalog::gpus::GpuCatalog;
 use crate::hardware::probe::{self, Sources};
 use crate::store::Folders;
 
@@ -92,10 +93,11 @@ pub fn run(options: Options) -> Result<(), Error> {
     let surroundings = Surroundings {
         chooser: Arc::new(DesktopChooser),
         detector: Arc::new(|progress| {
-            probe::detect(
-                &Sources::from_environment(|name| std::env::var(name).ok()),
-                progress,
-            )
+            let sources = Sources::from_environment(|name| std::env::var(name).ok());
+            match GpuCatalog::embedded() {
+                Ok(gpus) => gpus.detect(&sources, progress),
+                Err(_) => probe::detect(&sources, progress),
+            }
         }),
         threads: Threads::Real,
         preferences_file: file,
