@@ -22,7 +22,13 @@ const COMPACT_ROOM: f32 = 104.0;
 const MUCH_LARGER: u64 = 2;
 
 /// Shows the bars; a click on a segment points its category out.
-pub(super) fn bars(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut Option<Category>) {
+pub(super) fn bars(
+    ui: &mut Ui,
+    texts: &Texts,
+    report: &Report,
+    margin: Bytes,
+    highlight: &mut Option<Category>,
+) {
     let full = |device: &DeviceReport| device.capacity.max(device.in_use + device.total());
     let is_host = |device: &&DeviceReport| device.kind == DeviceKind::Host;
     let gpus: Vec<&DeviceReport> = report.devices.iter().filter(|d| !is_host(d)).collect();
@@ -45,9 +51,9 @@ pub(super) fn bars(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut 
         };
         let axis = Axis { full, height };
         if compact {
-            compact_device(ui, texts, device, axis, highlight);
+            compact_device(ui, texts, device, axis, margin, highlight);
         } else {
-            head(ui, texts, device);
+            head(ui, texts, device, margin);
             device_bar(ui, texts, device, axis, highlight);
             ui.add_space(GRID);
         }
@@ -60,6 +66,7 @@ fn compact_device(
     texts: &Texts,
     device: &DeviceReport,
     axis: Axis,
+    margin: Bytes,
     highlight: &mut Option<Category>,
 ) {
     let height = axis.height + 14.0;
@@ -78,7 +85,7 @@ fn compact_device(
     part(name, left)
         .add(Label::new(title).truncate().sense(Sense::hover()))
         .on_hover_text(&device.name);
-    let words = free_text(&part(room, left), texts, device);
+    let words = free_text(&part(room, left), texts, device, margin);
     part(room, Layout::right_to_left(Align::Center)).add(Label::new(words));
     device_bar(
         &mut part(bar, Layout::top_down(Align::Min)),
@@ -128,22 +135,26 @@ fn device_bar(
 }
 
 /// How much is left, or over, in its colour.
-fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport) -> RichText {
+fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) -> RichText {
     let tokens = Tokens::of(ui);
     let free = device.free();
     let (words, colour) = if free < 0 {
         let over = format::gib_difference(free.saturating_neg(), 2);
         (fill(texts.over, &[("over", &over)]), tokens.bad)
     } else {
+        // Main memory has no hidden user to keep something free for, and an unused card is nobody's worry.
+        let kept = device.kind != DeviceKind::Host && device.total() != Bytes::ZERO;
+        let tight = kept && Bytes::new(free.unsigned_abs()) < margin;
         let free = format::gib_difference(free, 2);
-        (fill(texts.free, &[("free", &free)]), tokens.good)
+        let colour = if tight { tokens.warn } else { tokens.good };
+        (fill(texts.free, &[("free", &free)]), colour)
     };
     RichText::new(words)
         .text_style(theme::small_strong())
         .color(colour)
 }
 
-fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport) {
+fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) {
     let name = format::device(device, texts);
     ui.horizontal(|ui| {
         let product = format::product(&device.name);
@@ -152,7 +163,7 @@ fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport) {
         } else {
             format!("{name} · {product}")
         };
-        let words = free_text(ui, texts, device);
+        let words = free_text(ui, texts, device, margin);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             // The mark stands a little within the edge; figures end where it does.
             ui.add_space(16.0);

@@ -15,7 +15,7 @@ use crate::app::texts::{Texts, fill};
 use crate::app::theme::{GRID, Tokens};
 use crate::app::widgets;
 use crate::plan::Plan;
-use crate::report::Report;
+use crate::report::{self, Report};
 
 use super::{bars, curves, table, verdict};
 
@@ -70,7 +70,8 @@ fn report_ui(
     ui.add_space(2.0 * GRID);
     match state.tab {
         Tab::Memory => {
-            bars::bars(ui, texts, report, &mut state.highlight);
+            let margin = report::margin(&plan.fit);
+            bars::bars(ui, texts, report, margin, &mut state.highlight);
             ui.add_space(3.0 * GRID);
             table::table(ui, texts, report, &mut state.highlight);
             None
@@ -104,6 +105,7 @@ fn tabs(ui: &mut Ui, texts: &Texts, chosen: Tab, queue: &mut Queue) {
                 );
                 ui.painter().rect_filled(under, 1.0, tokens.accent);
             }
+            widgets::focus_ring(ui, response.rect, &response);
             let response = response.on_hover_text(command.hover(texts, ui.ctx()));
             if response.clicked() {
                 queue.send(command);

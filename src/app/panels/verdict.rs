@@ -141,7 +141,9 @@ fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan, state: &m
         .iter()
         .filter_map(|note| note.fix.clone())
         .collect();
-    fixes.extend(shorter_context(report, plan));
+    if report.verdict != Verdict::Refused {
+        fixes.extend(shorter_context(report, plan));
+    }
     if fixes.is_empty() {
         return;
     }

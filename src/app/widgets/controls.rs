@@ -1,7 +1,7 @@
 //! Rows, buttons and fields in the house's look.
 
 use eframe::egui::{
-    Align, Align2, Button, Label, Layout, Rect, Response, RichText, Role, Sense, Stroke,
+    Align, Align2, Button, Color32, Label, Layout, Rect, Response, RichText, Role, Sense, Stroke,
     StrokeKind, TextBuffer, TextEdit, TextWrapMode, Ui, UiBuilder, Vec2, WidgetInfo, pos2,
 };
 
@@ -78,76 +78,92 @@ pub(crate) fn switch(ui: &mut Ui, on: bool, name: &str) -> Response {
 pub(crate) fn chip(ui: &mut Ui, text: &str, selected: bool) -> Response {
     let tokens = Tokens::of(ui);
     let label = RichText::new(text).text_style(theme::small());
-    let (label, stroke) = if selected {
-        (label.color(tokens.text), Stroke::new(1.0, tokens.accent))
+    let (label, fill, edge) = if selected {
+        (label.color(tokens.text), tokens.selection, tokens.accent)
     } else {
-        (label.color(tokens.text_weak), Stroke::new(1.0, tokens.edge))
+        (label.color(tokens.text_weak), tokens.panel, tokens.edge)
     };
-    ui.scope(|ui| {
+    let response = tinted(ui, fill, tokens.field_hover, Stroke::new(1.0, edge), |ui| {
         ui.spacing_mut().button_padding = Vec2::new(7.0, 1.0);
         ui.spacing_mut().interact_size.y = 18.0;
-        let fill = if selected {
-            tokens.selection
-        } else {
-            tokens.panel
-        };
-        let response = ui.add(
+        ui.add(
             Button::new(label)
-                .fill(fill)
-                .stroke(stroke)
-                .corner_radius(9),
-        );
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, selected, text));
-        response
-    })
-    .inner
+                .corner_radius(9)
+                .wrap_mode(TextWrapMode::Extend),
+        )
+    });
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, selected, text));
+    response
 }
 
 /// A button of mere text in the accent's colour.
 pub(crate) fn link(ui: &mut Ui, text: &str) -> Response {
-    let accent = Tokens::of(ui).accent;
-    ui.scope(|ui| {
+    let tokens = Tokens::of(ui);
+    let label = RichText::new(text)
+        .text_style(theme::small())
+        .color(tokens.accent);
+    let clear = Color32::TRANSPARENT;
+    tinted(ui, clear, clear, Stroke::NONE, |ui| {
         ui.spacing_mut().button_padding = Vec2::new(0.0, 2.0);
         ui.spacing_mut().interact_size.y = 18.0;
-        let label = RichText::new(text).text_style(theme::small()).color(accent);
         ui.add(
             Button::new(label)
                 .frame(false)
                 .wrap_mode(TextWrapMode::Extend),
         )
     })
-    .inner
 }
 
 /// The one button that matters.
 pub(crate) fn primary(ui: &mut Ui, text: &str) -> Response {
     let tokens = Tokens::of(ui);
-    let label = RichText::new(text)
-        .text_style(theme::strong())
-        .color(if ui.visuals().dark_mode {
-            tokens.canvas
-        } else {
-            tokens.text_on_colour
-        });
-    ui.add(
-        Button::new(label)
-            .fill(tokens.accent)
-            .stroke(Stroke::NONE)
-            .corner_radius(RADIUS)
-            .min_size(Vec2::new(88.0, ROW + GRID)),
-    )
+    let ink = if ui.visuals().dark_mode {
+        tokens.canvas
+    } else {
+        tokens.text_on_colour
+    };
+    let label = RichText::new(text).text_style(theme::strong()).color(ink);
+    let size = Vec2::new(88.0, ROW + GRID);
+    tinted(ui, tokens.accent, tokens.accent_hover, Stroke::NONE, |ui| {
+        ui.add(Button::new(label).min_size(size))
+    })
 }
 
 /// Any other button.
 pub(crate) fn ghost(ui: &mut Ui, text: &str) -> Response {
     let tokens = Tokens::of(ui);
-    ui.add(
-        Button::new(text)
-            .fill(tokens.panel)
-            .stroke(Stroke::new(1.0, tokens.edge))
-            .corner_radius(RADIUS)
-            .min_size(Vec2::new(0.0, ROW + GRID)),
-    )
+    let edge = Stroke::new(1.0, tokens.edge);
+    tinted(ui, tokens.panel, tokens.field_hover, edge, |ui| {
+        ui.add(Button::new(text).min_size(Vec2::new(0.0, ROW + GRID)))
+    })
+}
+
+/// Adds a button in these colours, with the ring that says where the keyboard is.
+fn tinted(
+    ui: &mut Ui,
+    fill: Color32,
+    hover: Color32,
+    edge: Stroke,
+    add: impl FnOnce(&mut Ui) -> Response,
+) -> Response {
+    let response = ui
+        .scope(|ui| {
+            let widgets = &mut ui.visuals_mut().widgets;
+            for (visuals, fill) in [
+                (&mut widgets.inactive, fill),
+                (&mut widgets.hovered, hover),
+                (&mut widgets.active, hover),
+                (&mut widgets.open, hover),
+            ] {
+                visuals.weak_bg_fill = fill;
+                visuals.bg_fill = fill;
+                visuals.bg_stroke = edge;
+            }
+            add(ui)
+        })
+        .inner;
+    focus_ring(ui, response.rect, &response);
+    response
 }
 
 /// A field as wide as there is room that opens a list: what is chosen, and a remark at its right.
@@ -291,7 +307,8 @@ pub(crate) fn reset(ui: &mut Ui, name: &str, shown: bool) -> Response {
     response.on_hover_text(name)
 }
 
-fn focus_ring(ui: &Ui, rect: Rect, response: &Response) {
+/// Shows where the keyboard is.
+pub(crate) fn focus_ring(ui: &Ui, rect: Rect, response: &Response) {
     if response.has_focus() {
         let accent = Tokens::of(ui).accent;
         ui.painter().rect_stroke(

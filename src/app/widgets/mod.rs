@@ -8,8 +8,8 @@ mod track;
 
 pub(crate) use bar::{Axis, Segment, bar};
 pub(crate) use controls::{
-    chip, combo_icon, fact, field, ghost, line_edit, link, popup_row, primary, reset, row, section,
-    segmented, switch,
+    chip, combo_icon, fact, field, focus_ring, ghost, line_edit, link, popup_row, primary, reset,
+    row, section, segmented, switch,
 };
 pub(crate) use glyph::{dot, mark, theme_switch};
 pub(crate) use meter::meter;
