@@ -173,13 +173,10 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Bytes) -> Report {
         |moment| moment.devices.clone(),
     );
     let peak = peak.map_or("run", |moment| moment.name);
-    let over = over_ceiling(request.machine, &projection);
-    notes.extend(over.clone());
+    notes.extend(over_ceiling(request.machine, &projection));
     notes.extend(file_larger_than_disk(request, &derived));
     let verdict = if refused || notes.iter().any(|note| note.severity == Severity::Error) {
         Verdict::Refused
-    } else if over.is_some() {
-        Verdict::Exceeds
     } else {
         // Every moment must fit, not only the one with the largest sum.
         moments

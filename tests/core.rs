@@ -18,6 +18,8 @@ mod llamacpp_mem;
 mod llamacpp_sizes;
 #[path = "core/models/mod.rs"]
 mod models;
+#[path = "core/report.rs"]
+mod report;
 #[path = "core/reports.rs"]
 mod reports;
 #[path = "core/store.rs"]

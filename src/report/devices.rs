@@ -57,14 +57,18 @@ fn pooled(machine: &Machine, gpu: &Gpu, terms: &[DeviceTerms]) -> Vec<DeviceRepo
         .flat_map(|device| device.terms.iter().cloned())
         .collect();
     all.sort_by_key(|term| term.category);
+    let beside: Bytes = terms.iter().skip(1).map(DeviceTerms::total).sum();
+    // A firmware carve-out is hidden from the system's RAM, so the larger of the two is what there is.
+    let memory = machine.host.ram.max(gpu.memory.usable);
+    let in_use = machine.host.in_use.max(gpu.memory.in_use);
     let pool = DeviceReport {
         id: "unified".to_owned(),
         kind: DeviceKind::Unified,
         name: gpu.name.clone(),
-        // A firmware carve-out is hidden from the system's RAM, so the larger of the two is what there is.
-        capacity: machine.host.ram.max(gpu.memory.usable),
-        driver_total: gpu.memory.total,
-        in_use: machine.host.in_use.max(gpu.memory.in_use),
+        // The GPU's share is a ceiling inside the pool: beyond it only others and the processor find room.
+        capacity: memory.min(in_use + beside + gpu.memory.usable),
+        driver_total: memory,
+        in_use,
         terms: DeviceTerms { terms: all },
     };
     let taken = pool.in_use + pool.total();
