@@ -16,6 +16,10 @@ const ROW_PADDING: u64 = 512;
 
 /// The rules of one machine.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about a machine and a build"
+)]
 pub(super) struct Rules {
     /// Number of GPUs; the CPU is the backend after them.
     pub(super) gpus: u8,
@@ -31,12 +35,12 @@ pub(super) struct Rules {
 
 impl Rules {
     /// The backend of the CPU.
-    pub(super) fn cpu(&self) -> u8 {
+    pub(super) fn cpu(self) -> u8 {
         self.gpus
     }
 
     /// Whether this backend can run the node.
-    pub(super) fn supports(&self, graph: &Graph, backend: u8, id: Id) -> bool {
+    pub(super) fn supports(self, graph: &Graph, backend: u8, id: Id) -> bool {
         let node = graph.at(id);
         if backend >= self.gpus {
             return true;
@@ -62,7 +66,7 @@ impl Rules {
     }
 
     /// Bytes that a tensor takes in a buffer of this backend.
-    pub(super) fn alloc_bytes(&self, graph: &Graph, backend: u8, id: Id) -> u64 {
+    pub(super) fn alloc_bytes(self, graph: &Graph, backend: u8, id: Id) -> u64 {
         let node = graph.at(id);
         if backend >= self.gpus {
             return node.bytes();
@@ -82,7 +86,7 @@ impl Rules {
     }
 
     /// The result of attention with the f16 copies of K and V that its kernel makes behind it.
-    fn attention_bytes(&self, graph: &Graph, node: &Tensor) -> u64 {
+    fn attention_bytes(self, graph: &Graph, node: &Tensor) -> u64 {
         let (k, v) = (node.source(1), node.source(2));
         let mut end = node.bytes();
         let convert = self.converts(graph, node);
@@ -101,7 +105,7 @@ impl Rules {
     }
 
     /// Whether the kernel chosen for this node works on f16 (all but the vector kernel, which reads the listed types).
-    fn converts(&self, graph: &Graph, node: &Tensor) -> bool {
+    fn converts(self, graph: &Graph, node: &Tensor) -> bool {
         let [q, k, v] = [0, 1, 2].map(|position| graph.at(node.source(position)));
         if !self.uses_vector_kernel(graph, node) {
             return true;
@@ -114,7 +118,7 @@ impl Rules {
         !compiled
     }
 
-    fn uses_vector_kernel(&self, graph: &Graph, node: &Tensor) -> bool {
+    fn uses_vector_kernel(self, graph: &Graph, node: &Tensor) -> bool {
         let [q, k, v] = [0, 1, 2].map(|position| graph.at(node.source(position)));
         let ([width, rows, heads, streams], [_, cells, kv_heads, _]) = (q.ne, k.ne);
         let possible = width <= 256

@@ -2,6 +2,7 @@
 //! (`ggml/src/ggml-cuda/ggml-cuda.cu` 0.6.0-dev).
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::graph::Graph;
 use super::tensor::{Id, Op, Tensor};
@@ -231,15 +232,38 @@ fn keep_weighted_sum(view: &View<'_>, start: usize, keep: &mut Keep) -> Option<u
     if start + length > view.nodes.len() {
         return None;
     }
+    let nodes = start + products..start + length;
+    let rows = tokens.saturating_mul(last);
+    let sum = summed(view, nodes, weighted, (width, rows), used)?;
+    let indices: Vec<usize> = (start..start + length).collect();
+    if !view.closed(&indices, &[start + length - 1]) {
+        return None;
+    }
+    keep.add(experts, sum);
+    keep.add(weights, sum);
+    if let Some(scale) = scale {
+        keep.add(scale, sum);
+    }
+    Some(length)
+}
+
+/// Views of each expert's rows and their sum, in any order in which it can be computed; the sum.
+fn summed(
+    view: &View<'_>,
+    nodes: Range<usize>,
+    weighted: Id,
+    shape: (u64, u64),
+    used: usize,
+) -> Option<Id> {
     let mut views = Vec::with_capacity(used);
     let mut sum = Id::NONE;
     let mut adds = 0;
-    for index in start + products..start + length {
+    for index in nodes {
         let node = view.at(index);
         match node.op {
             Op::View if node.view_src == weighted && views.len() < used => {
                 let [ne0, ne1, ..] = node.ne;
-                if (ne0, ne1) != (width, tokens.saturating_mul(last)) {
+                if (ne0, ne1) != shape {
                     return None;
                 }
                 views.push(view.id(index));
@@ -260,19 +284,7 @@ fn keep_weighted_sum(view: &View<'_>, start: usize, keep: &mut Keep) -> Option<u
             _ => return None,
         }
     }
-    if views.len() != used || adds + 1 != used {
-        return None;
-    }
-    let indices: Vec<usize> = (start..start + length).collect();
-    if !view.closed(&indices, &[start + length - 1]) {
-        return None;
-    }
-    keep.add(experts, sum);
-    keep.add(weights, sum);
-    if let Some(scale) = scale {
-        keep.add(scale, sum);
-    }
-    Some(length)
+    (views.len() == used && adds + 1 == used).then_some(sum)
 }
 
 /// The full tensor and the one weight per row of a product.

@@ -52,6 +52,7 @@ pub(in crate::engine::llamacpp) struct GraphConfig<'a> {
 
 /// Devices of blocks and caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "settings as they are")]
 pub(in crate::engine::llamacpp) struct GraphPlacement<'a> {
     /// Number of GPUs used.
     pub(in crate::engine::llamacpp) gpus: usize,

@@ -44,7 +44,7 @@ struct Step {
 }
 
 /// Places every tensor of the graph; one entry per backend.
-pub(super) fn place(graph: &Graph, rules: &Rules, schedule: &Schedule, keep: &Keep) -> Vec<Placed> {
+pub(super) fn place(graph: &Graph, rules: Rules, schedule: &Schedule, keep: &Keep) -> Vec<Placed> {
     let steps = steps(graph, schedule, keep);
     let mut placing = Placing::new(graph, rules);
     placing.leafs(schedule);
@@ -100,7 +100,7 @@ fn steps(graph: &Graph, schedule: &Schedule, keep: &Keep) -> Vec<Step> {
 
 struct Placing<'a> {
     graph: &'a Graph,
-    rules: &'a Rules,
+    rules: Rules,
     states: Vec<State>,
     buffers: Vec<Allocator>,
     peaks: Vec<Stage>,
@@ -108,7 +108,7 @@ struct Placing<'a> {
 }
 
 impl<'a> Placing<'a> {
-    fn new(graph: &'a Graph, rules: &'a Rules) -> Self {
+    fn new(graph: &'a Graph, rules: Rules) -> Self {
         let backends = usize::from(rules.cpu()) + 1;
         let alignment = |backend| {
             if backend < usize::from(rules.gpus) {
@@ -190,7 +190,7 @@ impl<'a> Placing<'a> {
         }
         for id in sources {
             self.change(id, |state| {
-                state.children = state.children.saturating_sub(1)
+                state.children = state.children.saturating_sub(1);
             });
             let state = self.state(id);
             if state.children != 0 || state.views != 0 {

@@ -80,6 +80,10 @@ pub(super) struct Trunk {
 }
 
 /// The graphs of a placed model, to be built for a load. Blocks that change nothing are left out.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about a placement"
+)]
 pub(in crate::engine::llamacpp) struct GraphPlan {
     pub(super) architecture: String,
     pub(super) trunk: Trunk,

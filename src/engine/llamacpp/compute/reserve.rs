@@ -145,11 +145,11 @@ impl Run<'_> {
     }
 
     fn schedule(&self, batch: Batch, flash_attn: bool, pinned: bool) -> Scheduled {
-        let mut built = build::build(self.plan, self.load, &self.rules, batch, flash_attn);
+        let mut built = build::build(self.plan, self.load, self.rules, batch, flash_attn);
         if !pinned {
             built.graph.pins.clear();
         }
-        let schedule = Schedule::new(&mut built.graph, &self.rules, self.plan.pipeline);
+        let schedule = Schedule::new(&mut built.graph, self.rules, self.plan.pipeline);
         Scheduled { built, schedule }
     }
 
@@ -164,7 +164,7 @@ impl Run<'_> {
                 fusion::optimize(&graph, &mut split.nodes, &mut keep);
             }
         }
-        place(&graph, &self.rules, &schedule, &keep)
+        place(&graph, self.rules, &schedule, &keep)
     }
 }
 

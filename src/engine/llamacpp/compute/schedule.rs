@@ -37,7 +37,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// Assigns and cuts. Sources of nodes are replaced by their copies.
-    pub(super) fn new(graph: &mut Graph, rules: &Rules, pipeline: bool) -> Self {
+    pub(super) fn new(graph: &mut Graph, rules: Rules, pipeline: bool) -> Self {
         let mut schedule = Self {
             splits: Vec::new(),
             backends: vec![UNASSIGNED; graph.arena.len()],
@@ -47,10 +47,10 @@ impl Schedule {
         for &(id, backend) in &graph.pins {
             schedule.assign(id, backend);
         }
-        schedule.from_homes(graph, rules);
+        schedule.assign_homes(graph, rules);
         schedule.spread(graph, rules);
         schedule.settle(graph, rules);
-        schedule.from_users(graph, rules);
+        schedule.assign_from_users(graph, rules);
         let copies = if pipeline { PIPELINE_COPIES } else { 1 };
         schedule.cut(graph, rules, copies);
         if pipeline {
@@ -76,7 +76,7 @@ impl Schedule {
     }
 
     /// Pass 1: nodes with memory, inputs, and operations on weights.
-    fn from_homes(&mut self, graph: &Graph, rules: &Rules) {
+    fn assign_homes(&mut self, graph: &Graph, rules: Rules) {
         for &id in graph.leafs.iter().chain(&graph.nodes) {
             if self.backend(id) == UNASSIGNED {
                 self.assign(id, home_backend(graph, rules, id));
@@ -85,7 +85,7 @@ impl Schedule {
     }
 
     /// Pass 2: neighbours follow, GPUs before the CPU, down before up.
-    fn spread(&mut self, graph: &Graph, rules: &Rules) {
+    fn spread(&mut self, graph: &Graph, rules: Rules) {
         let nodes: Vec<Id> = graph
             .nodes
             .iter()
@@ -101,7 +101,7 @@ impl Schedule {
     fn spread_along(
         &mut self,
         graph: &Graph,
-        rules: &Rules,
+        rules: Rules,
         nodes: impl Iterator<Item = Id>,
         gpu_only: bool,
     ) {
@@ -121,7 +121,7 @@ impl Schedule {
     }
 
     /// Pass 3: nodes that no neighbour could take go where most of their sources are.
-    fn settle(&mut self, graph: &Graph, rules: &Rules) {
+    fn settle(&mut self, graph: &Graph, rules: Rules) {
         for &id in &graph.nodes {
             if graph.at(id).op.is_view() || self.backend(id) != UNASSIGNED {
                 continue;
@@ -147,7 +147,7 @@ impl Schedule {
     }
 
     /// Pass 4: views follow what they look at, other sources their first user.
-    fn from_users(&mut self, graph: &Graph, rules: &Rules) {
+    fn assign_from_users(&mut self, graph: &Graph, rules: Rules) {
         for &id in &graph.nodes {
             let node = graph.at(id);
             if node.view_src != Id::NONE && self.backend(id) == UNASSIGNED {
@@ -168,7 +168,7 @@ impl Schedule {
     }
 
     /// Whether a backend can read a tensor where it is (`ggml_backend_sched_buffer_supported`).
-    fn readable(&self, graph: &Graph, rules: &Rules, id: Id, backend: u8) -> bool {
+    fn readable(&self, graph: &Graph, rules: Rules, id: Id, backend: u8) -> bool {
         let lies = match graph.arena.home(id) {
             Some(home) => home.backend,
             None => match self.backend(id) {
@@ -180,7 +180,7 @@ impl Schedule {
     }
 
     /// Pass 5: a new split where the backend changes or a copied weight could make room for the next.
-    fn cut(&mut self, graph: &mut Graph, rules: &Rules, copies: usize) {
+    fn cut(&mut self, graph: &mut Graph, rules: Rules, copies: usize) {
         let first = graph
             .nodes
             .iter()
@@ -216,7 +216,7 @@ impl Schedule {
     }
 
     /// Whether the node reads a weight that has to be copied while the split has copies already.
-    fn needs_room(&self, graph: &Graph, rules: &Rules, split: &Split, id: Id) -> bool {
+    fn needs_room(&self, graph: &Graph, rules: Rules, split: &Split, id: Id) -> bool {
         !split.inputs.is_empty()
             && graph.at(id).sources().any(|source| {
                 graph.at(source).home.is_some_and(|home| home.weight)
@@ -228,7 +228,7 @@ impl Schedule {
     fn copy_sources(
         &mut self,
         graph: &mut Graph,
-        rules: &Rules,
+        rules: Rules,
         split: &mut Split,
         id: Id,
         copies: usize,
@@ -241,16 +241,16 @@ impl Schedule {
             {
                 continue;
             }
-            let key = (source, split.backend);
-            if !self.copies.contains_key(&key) {
-                let made: Vec<Id> = (0..copies)
-                    .map(|_| duplicate(&mut graph.arena, source, copies > 1))
-                    .collect();
-                self.copies.insert(key, made);
-                split.inputs.push(source);
-            }
-            let current = self.copies.get(&key).and_then(|made| made.first());
-            if let Some(&copy) = current {
+            let made = self
+                .copies
+                .entry((source, split.backend))
+                .or_insert_with(|| {
+                    split.inputs.push(source);
+                    (0..copies)
+                        .map(|_| duplicate(&mut graph.arena, source, copies > 1))
+                        .collect()
+                });
+            if let Some(&copy) = made.first() {
                 graph.set_sources(id, position, [copy]);
             }
         }
@@ -289,7 +289,7 @@ fn duplicate(arena: &mut Arena, of: Id, kept: bool) -> Id {
 }
 
 /// `ggml_backend_sched_backend_id_from_cur`.
-fn home_backend(graph: &Graph, rules: &Rules, id: Id) -> u8 {
+fn home_backend(graph: &Graph, rules: Rules, id: Id) -> u8 {
     let node = graph.at(id);
     if let Some(home) = graph.arena.home(id) {
         return home.backend;

@@ -20,6 +20,7 @@ pub(super) struct Heads {
 }
 
 /// Queries, keys and values as `[width, heads, tokens]`.
+#[derive(Clone, Copy)]
 pub(super) struct Qkv {
     pub(super) q: Id,
     pub(super) k: Id,

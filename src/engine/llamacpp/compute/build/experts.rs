@@ -45,12 +45,11 @@ impl Builder<'_> {
         scores: Option<Id>,
         chosen: Option<Id>,
     ) -> Id {
-        let scores = match scores {
-            Some(scores) => scores,
-            None => {
-                let scores = self.project(block, "ffn_gate_inp.weight", a);
-                self.bias(block, "ffn_gate_inp.bias", scores)
-            }
+        let scores = if let Some(scores) = scores {
+            scores
+        } else {
+            let scores = self.project(block, "ffn_gate_inp.weight", a);
+            self.bias(block, "ffn_gate_inp.bias", scores)
         };
         let probabilities = self.score(routing.scoring, scores);
         let chosen = match chosen {

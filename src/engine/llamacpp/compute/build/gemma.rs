@@ -5,7 +5,8 @@ use super::Builder;
 use super::attention::{Heads, Qkv, Softmax};
 use super::experts::Routing;
 use super::feed_forward::Names;
-use super::transformer::{Caches, SOFTMAX_NORMALIZED, heads};
+use super::input::{CacheInputs, Caches};
+use super::transformer::{SOFTMAX_NORMALIZED, heads};
 use crate::engine::llamacpp::compute::plan::Block;
 use crate::engine::llamacpp::compute::tensor::{Id, Op, Part};
 use crate::model::mixer::{Attention, Cache, Reach};
@@ -147,7 +148,7 @@ impl Builder<'_> {
         &mut self,
         block: &Block,
         shape: Heads,
-        cache: &super::input::CacheInputs,
+        cache: &CacheInputs,
         source: usize,
         q: Id,
     ) -> Id {

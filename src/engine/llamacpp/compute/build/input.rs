@@ -3,6 +3,7 @@
 use super::Builder;
 use super::sparse::hadamard;
 use crate::engine::llamacpp::compute::tensor::{Id, Op};
+use crate::model::mixer::{Attention, Reach};
 use crate::quant::Type;
 
 /// What every attention over keys and values reads.
@@ -35,6 +36,23 @@ pub(super) struct CacheShape {
     pub(super) head_v: u64,
     /// Largest width of all value heads of a layer.
     pub(super) v_width: u64,
+}
+
+/// Caches of the two reaches.
+#[derive(Clone, Copy)]
+pub(super) struct Caches {
+    full: CacheInputs,
+    window: Option<CacheInputs>,
+}
+
+impl Caches {
+    /// The cache that an attention uses.
+    pub(super) fn of(&self, attention: &Attention) -> CacheInputs {
+        match attention.reach {
+            Reach::Full => self.full,
+            Reach::Window(_) | Reach::Chunk(_) => self.window.unwrap_or(self.full),
+        }
+    }
 }
 
 impl Builder<'_> {
@@ -129,5 +147,42 @@ impl Builder<'_> {
         let v = (v.is_quantized() && fits(shape.head_v))
             .then(|| self.graph.input(Type::F32, [64, 64, 1, 1]));
         (k, v)
+    }
+
+    /// Inputs of the cache, and of a second one where some blocks see only a window.
+    pub(super) fn attention_caches(&mut self, windows: bool) -> Caches {
+        let plan = self.plan;
+        let attentions = || {
+            plan.blocks
+                .iter()
+                .filter_map(|block| block.layer.mixer.attention())
+        };
+        let windowed = windows && attentions().any(|attention| attention.reach != Reach::Full);
+        let shape = |cells, full: bool| {
+            let mut own = attentions()
+                .filter(|attention| !windowed || (attention.reach == Reach::Full) == full);
+            let first = own.next();
+            CacheShape {
+                cells,
+                head_k: first.map_or(0, |attention| attention.head_dim),
+                head_v: first.map_or(0, |attention| attention.v_head_dim),
+                v_width: plan.trunk.v_width,
+            }
+        };
+        let (cells, window_cells) = (self.load.cells, self.load.window_cells);
+        if !windowed {
+            return Caches {
+                full: self.cache_inputs(shape(cells, true)),
+                window: None,
+            };
+        }
+        let mut full = self.cache_inputs(shape(cells, true));
+        let mut window = self.cache_inputs(shape(window_cells, false));
+        full.keys_first = true;
+        window.keys_first = true;
+        Caches {
+            full,
+            window: Some(window),
+        }
     }
 }

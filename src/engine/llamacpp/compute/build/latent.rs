@@ -204,18 +204,18 @@ impl Builder<'_> {
         let (tokens, heads) = (self.batch.tokens, latent.num_attention_heads);
         let [_, nb1, nb2, _] = self.graph.at(q).nb;
         let nope = latent.qk_nope_head_dim;
-        let q_nope = self.graph.view_3d(q, [nope, heads, tokens], [nb1, nb2], 0);
-        let q_rope = self.graph.view_3d(
+        let plain = self.graph.view_3d(q, [nope, heads, tokens], [nb1, nb2], 0);
+        let turned = self.graph.view_3d(
             q,
             [latent.qk_rope_head_dim, heads, tokens],
             [nb1, nb2],
             row_bytes(Type::F32, nope),
         );
-        let q_rope = self.graph.rope(q_rope, positions, None);
-        let q_nope = self.graph.permute(q_nope, [0, 2, 1, 3]);
-        let absorbed = self.project(block, "attn_k_b.weight", q_nope);
+        let turned = self.graph.rope(turned, positions, None);
+        let plain = self.graph.permute(plain, [0, 2, 1, 3]);
+        let absorbed = self.project(block, "attn_k_b.weight", plain);
         let absorbed = self.graph.permute(absorbed, [0, 2, 1, 3]);
-        let q = self.graph.concat(absorbed, q_rope, 0);
+        let q = self.graph.concat(absorbed, turned, 0);
         let low = self.graph.reshape(low, [latent.kv_lora_rank, 1, tokens, 1]);
         let k = self.graph.concat(low, rotated, 0);
         (q, k, low)

@@ -2,27 +2,28 @@
 
 mod attention;
 mod experts;
+mod family;
 mod feed_forward;
 mod gemma;
 mod hybrid;
 mod input;
 mod latent;
+mod mamba;
 mod recurrent;
 mod sparse;
 mod transformer;
 
+use super::GraphLoad;
 use super::backend::Rules;
 use super::graph::Graph;
 use super::plan::{Block, GraphPlan, Weight};
 use super::tensor::{Home, Id, Op, Part};
-use super::{Exactness, GraphLoad};
-use crate::model::{Activation, Mixer, Norm, Scoring};
+use crate::model::{Activation, Norm};
 use crate::quant::Type;
 
-use self::experts::Routing;
-use self::hybrid::HybridStyle;
-use self::latent::LatentStyle;
-use self::transformer::{PositionScales, SOFTMAX_NORMALIZED, Style};
+use self::family::{Family, family};
+
+pub(super) use self::family::exactness;
 
 /// One graph to build.
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +37,15 @@ pub(super) struct Batch {
 }
 
 /// A graph under construction, with what its parts share.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about a batch and a placement"
+)]
 pub(super) struct Builder<'a> {
     pub(super) graph: Graph,
     pub(super) plan: &'a GraphPlan,
     pub(super) load: &'a GraphLoad,
-    pub(super) rules: &'a Rules,
+    pub(super) rules: Rules,
     pub(super) batch: Batch,
     pub(super) flash_attn: bool,
     /// Values are cached transposed: fused attention was ruled out before the cache was made.
@@ -65,7 +70,7 @@ impl<'a> Builder<'a> {
     fn new(
         plan: &'a GraphPlan,
         load: &'a GraphLoad,
-        rules: &'a Rules,
+        rules: Rules,
         batch: Batch,
         flash_attn: bool,
     ) -> Self {
@@ -293,7 +298,7 @@ pub(super) struct Built {
 pub(super) fn build(
     plan: &GraphPlan,
     load: &GraphLoad,
-    rules: &Rules,
+    rules: Rules,
     batch: Batch,
     flash_attn: bool,
 ) -> Built {
@@ -311,158 +316,4 @@ pub(super) fn build(
         graph: builder.graph,
         attention_nodes: builder.attention_nodes,
     }
-}
-
-/// Which builder, and how.
-enum Family {
-    Transformer(Style),
-    Latent(LatentStyle),
-    Hybrid(HybridStyle),
-    Sparse,
-    Gemma4,
-}
-
-/// The builder of an architecture; the nearest where it has none.
-fn family(plan: &GraphPlan) -> Family {
-    known_family(plan).unwrap_or_else(|| {
-        let has = |wanted: fn(&Mixer) -> bool| {
-            let mut blocks = plan.blocks.iter();
-            blocks.any(|block| wanted(&block.layer.mixer))
-        };
-        if has(|mixer| matches!(mixer, Mixer::Latent(_))) {
-            Family::Latent(LatentStyle::default())
-        } else if has(Mixer::is_recurrent) {
-            Family::Hybrid(HybridStyle::default())
-        } else {
-            Family::Transformer(Style::default())
-        }
-    })
-}
-
-fn known_family(plan: &GraphPlan) -> Option<Family> {
-    let qwen = HybridStyle {
-        axes: 1,
-        rows_last: true,
-        routing: Some(SOFTMAX_NORMALIZED),
-        ..HybridStyle::default()
-    };
-    Some(match plan.architecture.as_str() {
-        "deepseek2" => Family::Latent(LatentStyle::default()),
-        "minicpm3" => Family::Latent(LatentStyle { scaled: true }),
-        "deepseek32" | "glm-dsa" => Family::Sparse,
-        "gemma4" => Family::Gemma4,
-        "qwen3next" => Family::Hybrid(qwen),
-        "qwen35" | "qwen35moe" => Family::Hybrid(HybridStyle { axes: 4, ..qwen }),
-        "nemotron_h" | "nemotron_h_moe" => Family::Hybrid(HybridStyle {
-            rows_last: true,
-            scores_first: true,
-            ..HybridStyle::default()
-        }),
-        "falcon-h1" => Family::Hybrid(HybridStyle::default()),
-        "granitehybrid" => Family::Hybrid(HybridStyle {
-            scaled: true,
-            routing: Some(SOFTMAX_NORMALIZED),
-            ..HybridStyle::default()
-        }),
-        _ => return style(plan).map(Family::Transformer),
-    })
-}
-
-/// Whether the architecture has its own graph here.
-pub(super) fn exactness(plan: &GraphPlan) -> Exactness {
-    if known_family(plan).is_some() {
-        Exactness::Emulated
-    } else {
-        Exactness::Approximate
-    }
-}
-
-/// What an architecture's graph does beyond what the model says; `None` where it is not known.
-fn style(plan: &GraphPlan) -> Option<Style> {
-    let plain = Style::default();
-    let softmax = Style {
-        routing: Some(SOFTMAX_NORMALIZED),
-        ..plain
-    };
-    Some(match plan.architecture.as_str() {
-        "llama" | "qwen3moe" => softmax,
-        "mistral3" => Style {
-            position_scales: PositionScales::All,
-            ..softmax
-        },
-        "qwen2" | "qwen3" | "glm4moe" | "smollm3" | "deci" | "chatglm" | "internlm2"
-        | "baichuan" | "stablelm" => plain,
-        "glm4" => Style {
-            pinned_last_norm: true,
-            ..plain
-        },
-        "olmo2" => Style {
-            windows: true,
-            ..plain
-        },
-        "minimax-m2" => Style {
-            normalized_experts: true,
-            ..plain
-        },
-        "qwen2vl" => Style { axes: 4, ..plain },
-        "qwen3vl" | "qwen3vlmoe" => Style {
-            axes: 4,
-            deepstack: plan.trunk.deepstack,
-            ..softmax
-        },
-        "llama4" => Style {
-            windows: true,
-            position_scales: PositionScales::Unrotated,
-            routing: Some(Routing {
-                scoring: Scoring::Sigmoid,
-                normalized: false,
-                scaled: false,
-                weights_first: true,
-                activation: Activation::Silu,
-            }),
-            ..plain
-        },
-        "phi3" | "phimoe" => Style {
-            scaled_queries: true,
-            residual_first: true,
-            ..softmax
-        },
-        "gemma2" => Style {
-            windows: true,
-            scaled_embedding: true,
-            scaled_queries: true,
-            capped_logits: true,
-            ..plain
-        },
-        "gemma3" => Style {
-            windows: true,
-            scaled_rows: true,
-            scaled_queries: true,
-            capped_logits: plan.trunk.capped_logits,
-            ..plain
-        },
-        "granite" | "granitemoe" => Style {
-            scaled_embedding: true,
-            scaled_residual: true,
-            scaled_logits: true,
-            ..softmax
-        },
-        "command-r" => Style {
-            scaled_logits: true,
-            ..plain
-        },
-        "gpt-oss" => Style {
-            windows: true,
-            rows_after_blocks: true,
-            routing: Some(Routing {
-                scoring: Scoring::SoftmaxOfChosen,
-                normalized: false,
-                scaled: false,
-                weights_first: false,
-                activation: Activation::ClampedSwiglu,
-            }),
-            ..plain
-        },
-        _ => return None,
-    })
 }

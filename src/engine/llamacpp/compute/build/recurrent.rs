@@ -1,14 +1,14 @@
-//! Layers with a state of fixed size: Mamba-2 (`src/models/mamba-base.cpp`) and gated delta nets
-//! (`src/models/delta-net-base.cpp`, 0.6.0-dev).
+//! States of fixed size (`build_rs`, `src/llama-graph.cpp`) and gated delta nets (`src/models/delta-net-base.cpp`,
+//! 0.6.0-dev).
 
 use super::Builder;
 use crate::engine::llamacpp::compute::plan::Block;
 use crate::engine::llamacpp::compute::tensor::{Home, Id, Op, row_bytes};
-use crate::model::mixer::{GatedDeltaNet, Mamba2};
+use crate::model::mixer::GatedDeltaNet;
 use crate::quant::Type;
 
 /// Bytes of a state element.
-const F32: u64 = 4;
+pub(super) const F32: u64 = 4;
 
 /// Which state belongs to which sequence.
 #[derive(Clone, Copy)]
@@ -21,16 +21,19 @@ pub(super) struct StateInputs {
     tail: Id,
 }
 
+/// How a layer reads its states itself: of all states and the rows of its sequences.
+pub(super) type Read<'r, 'a> = Option<&'r dyn Fn(&mut Builder<'a>, Id, Id) -> Id>;
+
 /// The states of a layer.
 #[derive(Clone, Copy)]
-struct States {
+pub(super) struct States {
     /// The cache tensor.
-    cache: Id,
+    pub(super) cache: Id,
     /// Elements per sequence.
     size: u64,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     /// Inputs of a cache of states (`build_rs_inp_impl`).
     pub(super) fn state_inputs(&mut self) -> StateInputs {
         let sequences = self.load.sequences.max(1);
@@ -41,11 +44,11 @@ impl Builder<'_> {
     }
 
     /// Tokens of each sequence.
-    fn steps(&self) -> u64 {
+    pub(super) fn steps(&self) -> u64 {
         self.batch.tokens / self.batch.sequences.max(1)
     }
 
-    fn states(&mut self, block: &Block, size: u64) -> States {
+    pub(super) fn states(&mut self, block: &Block, size: u64) -> States {
         let snapshots = self.load.rollback_states.saturating_add(1);
         let rows = self.load.sequences.max(1).saturating_mul(snapshots);
         let home = Home {
@@ -58,12 +61,7 @@ impl Builder<'_> {
 
     /// Clears new states, gathers those of the batch, keeps the others (`build_rs`). `read` takes the states and the
     /// sequences' rows where the layer reads them itself.
-    fn gather(
-        &mut self,
-        inputs: StateInputs,
-        states: States,
-        read: Option<&dyn Fn(&mut Self, Id, Id) -> Id>,
-    ) -> Id {
+    pub(super) fn gather(&mut self, inputs: StateInputs, states: States, read: Read<'_, 'a>) -> Id {
         let States { cache, size } = states;
         let (sequences, all) = (self.batch.sequences, self.load.sequences.max(1));
         let [_, rows, ..] = self.graph.at(cache).ne;
@@ -99,7 +97,14 @@ impl Builder<'_> {
     }
 
     /// Writes the last taps of a convolution's input back, one snapshot per rollback state.
-    fn store_taps(&mut self, states: States, joined: Id, taps: u64, written: u64, from: u64) {
+    pub(super) fn store_taps(
+        &mut self,
+        states: States,
+        joined: Id,
+        taps: u64,
+        written: u64,
+        from: u64,
+    ) {
         let ([_, channels, sequences, _], [_, nb1, nb2, _]) =
             (self.graph.at(joined).ne, self.graph.at(joined).nb);
         let row = states.size.saturating_mul(F32);
@@ -117,131 +122,15 @@ impl Builder<'_> {
         }
     }
 
-    /// One Mamba-2 layer (`build_mamba2_layer`).
-    pub(super) fn mamba2(
-        &mut self,
-        block: &Block,
-        inputs: StateInputs,
-        mamba: &Mamba2,
-        a: Id,
-    ) -> Id {
-        let (steps, sequences) = (self.steps(), self.batch.sequences);
-        let conv_states = self.states(block, mamba.conv_state());
-        let ssm_states = self.states(block, mamba.ssm_state());
-        let taps = mamba.d_conv.saturating_sub(1);
-        let conv = self.gather(inputs, conv_states, None);
-        let conv = self
-            .graph
-            .reshape(conv, [taps, mamba.conv_width(), sequences, 1]);
-        let joint = self.project(block, "ssm_in.weight", a);
-        let joint = self
-            .graph
-            .reshape(joint, [mamba.in_width(), steps, sequences, 1]);
-        let [_, nb1, nb2, _] = self.graph.at(joint).nb;
-        let head = mamba.d_inner / mamba.num_heads.max(1);
-        let per_head = [head, mamba.num_heads, steps, sequences];
-        let z = self.graph.view(joint, per_head, [F32 * head, nb1, nb2], 0);
-        let mixed = self.graph.view_3d(
-            joint,
-            [mamba.conv_width(), steps, sequences],
-            [nb1, nb2],
-            F32 * mamba.d_inner,
-        );
-        let dt = self.graph.view_3d(
-            joint,
-            [mamba.num_heads, steps, sequences],
-            [nb1, nb2],
-            F32 * mamba.d_inner.saturating_add(mamba.conv_width()),
-        );
-        let mixed = self.graph.transpose(mixed);
-        let joined = self.graph.concat(conv, mixed, 0);
-        let written = steps.min(self.load.rollback_states.saturating_add(1));
-        self.store_taps(conv_states, joined, taps, written, steps);
-        let mixed = self.convolve(block, joined);
-        let mixed = self.bias(block, "ssm_conv1d.bias", mixed);
-        let mixed = self.graph.map(Op::Unary, mixed);
-        self.scan(block, inputs, mamba, ssm_states, mixed, dt, z)
-    }
-
-    fn convolve(&mut self, block: &Block, joined: Id) -> Id {
+    pub(super) fn convolve(&mut self, block: &Block, joined: Id) -> Id {
         match self.weight(block, "ssm_conv1d.weight") {
             Some(taps) => self.graph.ssm_conv(joined, taps),
             None => joined,
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the inputs of one scan")]
-    fn scan(
-        &mut self,
-        block: &Block,
-        inputs: StateInputs,
-        mamba: &Mamba2,
-        states: States,
-        mixed: Id,
-        dt: Id,
-        z: Id,
-    ) -> Id {
-        let (steps, sequences) = (self.steps(), self.batch.sequences);
-        let [_, nb1, nb2, _] = self.graph.at(mixed).nb;
-        let head = mamba.d_inner / mamba.num_heads.max(1);
-        let per_head = [head, mamba.num_heads, steps, sequences];
-        let per_group = [mamba.d_state, mamba.n_groups, steps, sequences];
-        let groups = mamba.d_state.saturating_mul(mamba.n_groups);
-        let group_nb = [F32 * mamba.d_state, nb1, nb2];
-        let x = self.graph.view(mixed, per_head, [F32 * head, nb1, nb2], 0);
-        let b = self
-            .graph
-            .view(mixed, per_group, group_nb, F32 * mamba.d_inner);
-        let c_offset = F32 * mamba.d_inner.saturating_add(groups);
-        let c = self.graph.view(mixed, per_group, group_nb, c_offset);
-        let dt = self.graph.cont(dt);
-        let dt = self.bias(block, "ssm_dt.bias", dt);
-        let decay = self.weight(block, "ssm_a").unwrap_or(Id::NONE);
-        let snapshots = self.load.rollback_states.saturating_add(1);
-        let read = |builder: &mut Self, flat: Id, ids: Id| {
-            let [_, rows, ..] = builder.graph.at(flat).ne;
-            let shape = [mamba.d_state, head, mamba.num_heads, rows];
-            let state = builder.graph.reshape(flat, shape);
-            let kept = mamba.ssm_state().saturating_mul(sequences);
-            let length = builder
-                .graph
-                .at(x)
-                .elements()
-                .saturating_add(snapshots.saturating_mul(kept));
-            let sources = [state, x, dt, decay, b, c, ids];
-            builder
-                .graph
-                .node(Op::SsmScan, Type::F32, [length, 1, 1, 1], sources)
-        };
-        let scanned = self.gather(inputs, states, Some(&read));
-        let written = steps.min(snapshots);
-        let offset = self.graph.at(x).elements().saturating_mul(F32);
-        self.store_snapshots(states, scanned, written, offset);
-        let row = F32 * head;
-        let plane = row.saturating_mul(mamba.num_heads);
-        let y_nb = [row, plane, plane.saturating_mul(steps)];
-        let y = self.graph.view(scanned, per_head, y_nb, 0);
-        let skip = match self.weight(block, "ssm_d") {
-            Some(skip) => self.graph.mul(x, skip),
-            None => x,
-        };
-        let y = self.graph.add(y, skip);
-        let z = self.graph.cont(z);
-        let mut y = self.graph.glu_split(z, y);
-        if block.weights.get("ssm_norm.weight").is_some() {
-            let group = mamba.d_inner / mamba.n_groups.max(1);
-            y = self
-                .graph
-                .reshape(y, [group, mamba.n_groups, steps, sequences]);
-            y = self.rms_norm(block, "ssm_norm.weight", y);
-        }
-        let tokens = self.batch.tokens;
-        let y = self.graph.reshape(y, [mamba.d_inner, tokens, 1, 1]);
-        self.project(block, "ssm_out.weight", y)
-    }
-
     /// New states written back, newest first.
-    fn store_snapshots(&mut self, states: States, from: Id, written: u64, offset: u64) {
+    pub(super) fn store_snapshots(&mut self, states: States, from: Id, written: u64, offset: u64) {
         let sequences = self.batch.sequences;
         let row = states.size.saturating_mul(F32);
         let ne = [states.size, sequences, written];
@@ -361,11 +250,11 @@ impl Builder<'_> {
     /// Normalized queries and keys, and values, of the convolution's output.
     fn delta_parts(&mut self, delta: &GatedDeltaNet, mixed: Id, repeated: bool) -> [Id; 3] {
         let (steps, sequences) = (self.steps(), self.batch.sequences);
-        let (keys, key) = (delta.linear_num_key_heads, delta.linear_key_head_dim);
+        let (pairs, key) = (delta.linear_num_key_heads, delta.linear_key_head_dim);
         let (heads, width) = (delta.linear_num_value_heads, delta.linear_value_head_dim);
         let row = row_bytes(Type::F32, delta.conv_width());
         let plane = row.saturating_mul(steps);
-        let key_ne = [key, keys, steps, sequences];
+        let key_ne = [key, pairs, steps, sequences];
         let key_nb = [F32 * key, row, plane];
         let half = F32 * delta.key_width();
         let q = self.graph.view(mixed, key_ne, key_nb, 0);
@@ -379,13 +268,13 @@ impl Builder<'_> {
         let [q, k] = [q, k].map(|part| {
             let normed = self.graph.map(Op::RmsNorm, part);
             let scaled = self.graph.scale(normed);
-            if !repeated || keys == heads {
+            if !repeated || pairs == heads {
                 return scaled;
             }
-            let each = heads / keys.max(1);
+            let each = heads / pairs.max(1);
             let tokens = steps.saturating_mul(sequences);
-            let deep = self.graph.reshape(scaled, [key, 1, keys, tokens]);
-            let deep = self.graph.repeat(deep, [key, each, keys, tokens]);
+            let deep = self.graph.reshape(scaled, [key, 1, pairs, tokens]);
+            let deep = self.graph.repeat(deep, [key, each, pairs, tokens]);
             self.graph.reshape(deep, [key, heads, steps, sequences])
         });
         [q, k, v]

@@ -7,14 +7,18 @@ use super::Builder;
 use super::attention::{Heads, Qkv, Softmax};
 use super::experts::Routing;
 use super::feed_forward::Names;
-use super::input::{CacheInputs, CacheShape};
+use super::input::Caches;
 use crate::engine::llamacpp::compute::plan::Block;
 use crate::engine::llamacpp::compute::tensor::{Id, Op, Part};
-use crate::model::mixer::{Attention, QkNorm, Reach};
+use crate::model::mixer::{Attention, QkNorm};
 use crate::model::{Activation, Experts, FeedForward, Mixer, Norm, Scoring};
 
 /// What an architecture's graph does beyond what the model says.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a node that a graph has or not"
+)]
 pub(super) struct Style {
     /// The embedding is scaled.
     pub(super) scaled_embedding: bool,
@@ -58,23 +62,6 @@ pub(super) enum PositionScales {
     All,
     /// Those of blocks without rotation (Llama 4).
     Unrotated,
-}
-
-/// Caches of the two reaches.
-#[derive(Clone, Copy)]
-pub(super) struct Caches {
-    full: CacheInputs,
-    window: Option<CacheInputs>,
-}
-
-impl Caches {
-    /// The cache that an attention uses.
-    pub(super) fn of(&self, attention: &Attention) -> CacheInputs {
-        match attention.reach {
-            Reach::Full => self.full,
-            Reach::Window(_) | Reach::Chunk(_) => self.window.unwrap_or(self.full),
-        }
-    }
 }
 
 impl Builder<'_> {
@@ -243,7 +230,7 @@ impl Builder<'_> {
             FeedForward::None => a,
             FeedForward::Dense(_) => {
                 let joint = block.weights.get("ffn_gate.weight").is_none();
-                let joint = joint && self.is_joint(block);
+                let joint = joint && Self::is_joint(block);
                 self.feed_forward(block, Names::DENSE, activation, joint, a)
             }
             FeedForward::Experts(experts) => {
@@ -275,7 +262,7 @@ impl Builder<'_> {
     }
 
     /// The up matrix is twice as wide as down takes.
-    fn is_joint(&self, block: &Block) -> bool {
+    fn is_joint(block: &Block) -> bool {
         let width = |name: &str, dimension: usize| {
             let weight = block.weights.get(name)?;
             weight.ne.get(dimension).copied()
@@ -350,43 +337,6 @@ impl Builder<'_> {
             q: self.graph.reshape(q, [heads.k_width, heads.q, tokens, 1]),
             k: self.graph.reshape(k, [heads.k_width, heads.kv, tokens, 1]),
             v: self.graph.reshape(v, [heads.v_width, heads.kv, tokens, 1]),
-        }
-    }
-
-    /// Inputs of the cache, and of a second one where some blocks see only a window.
-    pub(super) fn attention_caches(&mut self, windows: bool) -> Caches {
-        let plan = self.plan;
-        let attentions = || {
-            plan.blocks
-                .iter()
-                .filter_map(|block| block.layer.mixer.attention())
-        };
-        let windowed = windows && attentions().any(|attention| attention.reach != Reach::Full);
-        let shape = |cells, full: bool| {
-            let mut own = attentions()
-                .filter(|attention| !windowed || (attention.reach == Reach::Full) == full);
-            let first = own.next();
-            CacheShape {
-                cells,
-                head_k: first.map_or(0, |attention| attention.head_dim),
-                head_v: first.map_or(0, |attention| attention.v_head_dim),
-                v_width: plan.trunk.v_width,
-            }
-        };
-        let (cells, window_cells) = (self.load.cells, self.load.window_cells);
-        if !windowed {
-            return Caches {
-                full: self.cache_inputs(shape(cells, true)),
-                window: None,
-            };
-        }
-        let mut full = self.cache_inputs(shape(cells, true));
-        let mut window = self.cache_inputs(shape(window_cells, false));
-        full.keys_first = true;
-        window.keys_first = true;
-        Caches {
-            full,
-            window: Some(window),
         }
     }
 }

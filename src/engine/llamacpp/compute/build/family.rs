@@ -1,0 +1,167 @@
+//! Which architecture is built how (`src/models/*.cpp` 0.6.0-dev).
+
+use super::experts::Routing;
+use super::hybrid::HybridStyle;
+use super::latent::LatentStyle;
+use super::transformer::{PositionScales, SOFTMAX_NORMALIZED, Style};
+use crate::engine::llamacpp::compute::Exactness;
+use crate::engine::llamacpp::compute::plan::GraphPlan;
+use crate::model::{Activation, Mixer, Scoring};
+
+/// Which builder, and how.
+pub(super) enum Family {
+    Transformer(Style),
+    Latent(LatentStyle),
+    Hybrid(HybridStyle),
+    Sparse,
+    Gemma4,
+}
+
+/// The builder of an architecture; the nearest where it has none.
+pub(super) fn family(plan: &GraphPlan) -> Family {
+    known_family(plan).unwrap_or_else(|| {
+        let has = |wanted: fn(&Mixer) -> bool| {
+            let mut blocks = plan.blocks.iter();
+            blocks.any(|block| wanted(&block.layer.mixer))
+        };
+        if has(|mixer| matches!(mixer, Mixer::Latent(_))) {
+            Family::Latent(LatentStyle::default())
+        } else if has(Mixer::is_recurrent) {
+            Family::Hybrid(HybridStyle::default())
+        } else {
+            Family::Transformer(Style::default())
+        }
+    })
+}
+
+fn known_family(plan: &GraphPlan) -> Option<Family> {
+    let qwen = HybridStyle {
+        axes: 1,
+        rows_last: true,
+        routing: Some(SOFTMAX_NORMALIZED),
+        ..HybridStyle::default()
+    };
+    Some(match plan.architecture.as_str() {
+        "deepseek2" => Family::Latent(LatentStyle::default()),
+        "minicpm3" => Family::Latent(LatentStyle { scaled: true }),
+        "deepseek32" | "glm-dsa" => Family::Sparse,
+        "gemma4" => Family::Gemma4,
+        "qwen3next" => Family::Hybrid(qwen),
+        "qwen35" | "qwen35moe" => Family::Hybrid(HybridStyle { axes: 4, ..qwen }),
+        "nemotron_h" | "nemotron_h_moe" => Family::Hybrid(HybridStyle {
+            rows_last: true,
+            scores_first: true,
+            ..HybridStyle::default()
+        }),
+        "falcon-h1" => Family::Hybrid(HybridStyle::default()),
+        "granitehybrid" => Family::Hybrid(HybridStyle {
+            scaled: true,
+            routing: Some(SOFTMAX_NORMALIZED),
+            ..HybridStyle::default()
+        }),
+        _ => return style(plan).map(Family::Transformer),
+    })
+}
+
+/// Whether the architecture has its own graph here.
+pub(in crate::engine::llamacpp::compute) fn exactness(plan: &GraphPlan) -> Exactness {
+    if known_family(plan).is_some() {
+        Exactness::Emulated
+    } else {
+        Exactness::Approximate
+    }
+}
+
+/// What an architecture's graph does beyond what the model says; `None` where it is not known.
+fn style(plan: &GraphPlan) -> Option<Style> {
+    let bare = Style::default();
+    let softmax = Style {
+        routing: Some(SOFTMAX_NORMALIZED),
+        ..bare
+    };
+    Some(match plan.architecture.as_str() {
+        "llama" | "qwen3moe" => softmax,
+        "mistral3" => Style {
+            position_scales: PositionScales::All,
+            ..softmax
+        },
+        "qwen2" | "qwen3" | "glm4moe" | "smollm3" | "deci" | "chatglm" | "internlm2"
+        | "baichuan" | "stablelm" => bare,
+        "glm4" => Style {
+            pinned_last_norm: true,
+            ..bare
+        },
+        "minimax-m2" => Style {
+            normalized_experts: true,
+            ..bare
+        },
+        "qwen2vl" => Style { axes: 4, ..bare },
+        "qwen3vl" | "qwen3vlmoe" => Style {
+            axes: 4,
+            deepstack: plan.trunk.deepstack,
+            ..softmax
+        },
+        "phi3" | "phimoe" => Style {
+            scaled_queries: true,
+            residual_first: true,
+            ..softmax
+        },
+        "granite" | "granitemoe" => Style {
+            scaled_embedding: true,
+            scaled_residual: true,
+            scaled_logits: true,
+            ..softmax
+        },
+        "command-r" => Style {
+            scaled_logits: true,
+            ..bare
+        },
+        _ => return windowed_style(plan),
+    })
+}
+
+/// The same for architectures whose windows have a cache of their own.
+fn windowed_style(plan: &GraphPlan) -> Option<Style> {
+    let bare = Style {
+        windows: true,
+        ..Style::default()
+    };
+    Some(match plan.architecture.as_str() {
+        "llama4" => Style {
+            position_scales: PositionScales::Unrotated,
+            routing: Some(Routing {
+                scoring: Scoring::Sigmoid,
+                normalized: false,
+                scaled: false,
+                weights_first: true,
+                activation: Activation::Silu,
+            }),
+            ..bare
+        },
+        "gemma2" => Style {
+            scaled_embedding: true,
+            scaled_queries: true,
+            capped_logits: true,
+            ..bare
+        },
+        "gemma3" => Style {
+            scaled_rows: true,
+            scaled_queries: true,
+            capped_logits: plan.trunk.capped_logits,
+            ..bare
+        },
+        "gpt-oss" => Style {
+            rows_after_blocks: true,
+            routing: Some(Routing {
+                scoring: Scoring::SoftmaxOfChosen,
+                normalized: false,
+                scaled: false,
+                weights_first: false,
+                activation: Activation::ClampedSwiglu,
+            }),
+            ..bare
+        },
+        "olmo2" => bare,
+        _ => return None,
+    })
+}
