@@ -109,6 +109,18 @@ impl Errors {
         )
     }
 
+    /// The worst error of any compute buffer, by architecture.
+    pub fn worst_compute(&self) -> BTreeMap<&str, f64> {
+        let mut worst = BTreeMap::new();
+        for sample in &self.samples {
+            if matches!(sample.what, "gpu compute" | "host compute") {
+                let known: &mut f64 = worst.entry(sample.arch.as_str()).or_default();
+                *known = known.max(sample.error());
+            }
+        }
+        worst
+    }
+
     /// Median, 95th percentile and worst error in percent, by architecture and buffer, and the worst totals.
     pub(crate) fn table(&self) -> String {
         let mut table = String::new();
