@@ -1,6 +1,6 @@
 //! How far a plan can go: the longest context and the most slots that fit.
 
-use super::auto::{Overflow, largest};
+use super::auto::{Overflow, largest, largest_on_a_line};
 use super::compute::Purpose;
 use super::config::{CELL_PADDING, Config, Context, Shape};
 use super::host::{gpu_overhead, host_overhead};
@@ -33,12 +33,7 @@ pub(super) fn longest_context(
 ) -> Option<u64> {
     let step = CELL_PADDING.saturating_mul(shape.streams);
     let most = subject.trained.checked_div(CELL_PADDING)?.max(1);
-    let key = (
-        "context",
-        config.with_context(0).key(),
-        overflows,
-        subject.key(),
-    );
+    let key = ("context", config.with_context(0), overflows, subject.key());
     let steps = subject.inputs.memo.get(&key, || {
         largest(1, most, |steps| {
             slack(
@@ -67,9 +62,9 @@ pub(super) fn most_slots(
         context: Context::Tokens(each.saturating_mul(slots)),
         ..config.clone()
     };
-    let key = ("slots", with_slots(1).key(), overflows, subject.key());
+    let key = ("slots", with_slots(1), overflows, subject.key());
     let most = subject.inputs.memo.get(&key, || {
-        largest(1, MAX_SEQUENCES, |slots| {
+        largest_on_a_line(1, MAX_SEQUENCES, |slots| {
             slack(subject, &with_slots(slots), overflows)
         })
     });

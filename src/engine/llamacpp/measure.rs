@@ -8,6 +8,7 @@ use super::compute::{
     Buffers, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight, Purpose,
 };
 use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
+use super::curve::Curve;
 use super::file_type::FileType;
 use super::kv_cache::{self, Cells, Kind, LayerCache};
 use super::output;
@@ -247,9 +248,14 @@ impl<'a> Subject<'a> {
             })
         });
         let load = self.load(config, shape);
-        self.inputs
+        let any_length = GraphLoad { cells: 0, ..load };
+        let curve: Arc<Curve> = self
+            .inputs
             .memo
-            .get(&(key, load, purpose), || plan.reserve(&load, purpose))
+            .get(&(key, any_length, purpose), Curve::default);
+        curve.at(load.cells, |cells| {
+            plan.reserve(&GraphLoad { cells, ..load }, purpose)
+        })
     }
 
     /// Loaded tensors as graphs use them.

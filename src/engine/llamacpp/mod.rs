@@ -3,6 +3,7 @@
 mod auto;
 mod compute;
 mod config;
+mod curve;
 pub mod file_type;
 mod host;
 mod kv_cache;

@@ -52,22 +52,75 @@ pub(in super::super) fn largest(
     Some(low.0)
 }
 
-/// Where the first device reaches zero on the line from `low` to `high`, strictly between them.
-fn crossing(low: &(u64, Vec<i64>), high: &(u64, Vec<i64>)) -> u64 {
+/// As [`largest`], for measurements that are cheap where they were made before: bounds are narrowed to powers of two,
+/// and then halved until they lie on one line with their middle, from which the answer is read. So the numbers asked for
+/// are nearly always the same ones.
+pub(in super::super) fn largest_on_a_line(
+    least: u64,
+    most: u64,
+    mut slack: impl FnMut(u64) -> Vec<i64>,
+) -> Option<u64> {
+    let fits = |slack: &[i64]| slack.iter().all(|left| *left >= 0);
+    let mut high = (most, slack(most));
+    if most < least {
+        return None;
+    }
+    if fits(&high.1) {
+        return Some(most);
+    }
+    let mut low = (least, slack(least));
+    if !fits(&low.1) {
+        return None;
+    }
+    while high.0 - low.0 > 1 {
+        let guess = crossing(&low, &high);
+        let power: u64 = 1 << guess.ilog2();
+        let between = |number: u64| low.0 < number && number < high.0;
+        let knots = [power, power.saturating_mul(2)];
+        let knot = knots.into_iter().find(|knot| between(*knot));
+        let at = knot.unwrap_or(low.0 + (high.0 - low.0) / 2);
+        let measured = slack(at);
+        if knot.is_none() && on_a_line(&low, &(at, measured.clone()), &high) {
+            return Some(last_above_zero(&low, &high));
+        }
+        if fits(&measured) {
+            low = (at, measured);
+        } else {
+            high = (at, measured);
+        }
+    }
+    Some(low.0)
+}
+
+type Measured = (u64, Vec<i64>);
+
+fn on_a_line(low: &Measured, middle: &Measured, high: &Measured) -> bool {
+    let (part, whole) = (i128::from(middle.0 - low.0), i128::from(high.0 - low.0));
+    let values = low.1.iter().zip(&middle.1).zip(&high.1);
+    values.into_iter().all(|((low, middle), high)| {
+        let (low, middle, high) = (i128::from(*low), i128::from(*middle), i128::from(*high));
+        (high - low) * part == (middle - low) * whole
+    })
+}
+
+/// The last number before any device goes below zero on the line from `low` to `high`.
+fn last_above_zero(low: &Measured, high: &Measured) -> u64 {
     let width = i128::from(high.0 - low.0);
-    let first = low
-        .1
-        .iter()
-        .zip(&high.1)
+    let ends = low.1.iter().zip(&high.1);
+    let steps = ends
         .filter(|(_, end)| **end < 0)
         .map(|(start, end)| {
             let (start, end) = (i128::from(*start), i128::from(*end));
             width * start / (start - end).max(1)
         })
-        .min()
-        .unwrap_or(width);
-    let first = u64::try_from(first).unwrap_or(0);
-    low.0.saturating_add(first).clamp(low.0 + 1, high.0 - 1)
+        .min();
+    let steps = steps.and_then(|steps| u64::try_from(steps).ok());
+    low.0.saturating_add(steps.unwrap_or(0))
+}
+
+/// Where the first device reaches zero on the line from `low` to `high`, strictly between them.
+fn crossing(low: &Measured, high: &Measured) -> u64 {
+    last_above_zero(low, high).clamp(low.0 + 1, high.0 - 1)
 }
 
 #[cfg(test)]
@@ -79,6 +132,7 @@ mod tests {
         let expected = (least..=most)
             .rev()
             .find(|steps| slack(*steps).iter().all(|left| *left >= 0));
+        assert_eq!(largest_on_a_line(least, most, &slack), expected);
         let mut count = 0;
         let found = largest(least, most, |steps| {
             count += 1;

@@ -10,7 +10,7 @@ mod mixture;
 pub(super) use candidate::{Fraction, Overflow, gpu_layers, overflows};
 pub(super) use choose::choose;
 pub(super) use fit::Fitted;
-pub(super) use largest::largest;
+pub(super) use largest::{largest, largest_on_a_line};
 
 use candidate::Candidate;
 

@@ -203,19 +203,34 @@ fn is_like(a: &Draft<'_>, b: &Draft<'_>) -> bool {
         && a.layer == b.layer
         && a.weights.len() == b.weights.len()
         && a.weights.iter().zip(&b.weights).all(|(left, right)| {
-            left.0 == right.0 && same_in_graph((a.backend, left.1), (b.backend, right.1), left.0)
+            left.0 == right.0
+                && same_in_graph((a.backend, left.1), (b.backend, right.1))
+                && types_as_shared(a, left) == types_as_shared(b, right)
         })
 }
 
-/// Whether two weights do the same to a graph. The type matters only where a weight may be copied, and for experts,
-/// which are computed with a shared one of the same type.
-fn same_in_graph(a: (u8, Weight), b: (u8, Weight), name: &str) -> bool {
+/// Whether experts have the type of the shared one beside them, with which they are then computed.
+fn types_as_shared(draft: &Draft<'_>, (name, weight): &(&str, Weight)) -> bool {
+    let Some(matrix) = name.strip_suffix("_exps.weight") else {
+        return false;
+    };
+    let is_shared = |other: &str| other.strip_suffix("_shexp.weight") == Some(matrix);
+    let mut weights = draft.weights.iter();
+    weights.any(|(other, shared)| is_shared(other) && shared.dtype == weight.dtype)
+}
+
+/// Whether two weights do the same to a graph. Which type it is matters only where a weight may be copied.
+fn same_in_graph(a: (u8, Weight), b: (u8, Weight)) -> bool {
     let ((a_block, a), (b_block, b)) = (a, b);
     let (a_home, b_home) = (a.backend == a_block, b.backend == b_block);
     let resident = a_home && b_home && a.backend < CPU && b.backend < CPU;
     let same_home = a_home == b_home && (a_home || a.backend == b.backend);
-    let typed = !resident || name.contains("exp");
-    same_home && a.ne == b.ne && (!typed || a.dtype == b.dtype)
+    let same_type = if resident {
+        a.dtype.is_quantized() == b.dtype.is_quantized()
+    } else {
+        a.dtype == b.dtype
+    };
+    same_home && a.ne == b.ne && same_type
 }
 
 #[cfg(test)]

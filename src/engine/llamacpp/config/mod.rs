@@ -8,6 +8,8 @@ pub(super) use devices::{Device, devices, free_memory};
 pub(super) use read::read;
 pub(super) use words::{Flash, GpuLayers, LazyMode, LoadMode, SplitMode};
 
+use std::hash::{Hash, Hasher};
+
 use super::version::Version;
 use crate::quant::Type;
 
@@ -144,6 +146,66 @@ pub(super) fn padded(cells: u64) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
+impl Hash for Config {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self {
+            version,
+            weights,
+            imatrix,
+            context,
+            sequences,
+            unified,
+            batch,
+            micro_batch,
+            outputs,
+            embedding,
+            backend_sampling,
+            rollback,
+            flash,
+            cache_k,
+            cache_v,
+            swa_full,
+            kv_offload,
+            op_offload,
+            gpu_layers,
+            split_mode,
+            tensor_split,
+            main_gpu,
+            overrides,
+            load_mode,
+            lazy_mode,
+            repack,
+            host_buffer,
+            cache_ram_mib,
+            checkpoints,
+            checkpoint_step,
+            fit,
+            fit_context,
+        } = self;
+        (version, weights, context, flash, cache_k, cache_v).hash(state);
+        (sequences, batch, micro_batch, outputs, rollback).hash(state);
+        (gpu_layers, split_mode, main_gpu, overrides).hash(state);
+        (load_mode, lazy_mode, cache_ram_mib, checkpoints).hash(state);
+        (checkpoint_step, fit_context).hash(state);
+        for share in tensor_split {
+            share.to_bits().hash(state);
+        }
+        [
+            imatrix,
+            unified,
+            embedding,
+            backend_sampling,
+            swa_full,
+            kv_offload,
+            op_offload,
+            repack,
+            host_buffer,
+            fit,
+        ]
+        .hash(state);
+    }
+}
+
 impl Config {
     /// The context in tokens as asked for, before padding.
     pub(super) fn asked_context(&self, trained: u64) -> u64 {
@@ -159,12 +221,6 @@ impl Config {
             context: Context::Tokens(tokens),
             ..self.clone()
         }
-    }
-
-    /// What identifies it in keys of caches.
-    pub(super) fn key(&self) -> impl std::hash::Hash + use<> {
-        // Every field has an exact textual form, and equal texts are equal configurations.
-        format!("{self:?}")
     }
 
     /// What the context is created with (constructor of `llama_context`, `src/llama-context.cpp` 0.6.0-dev).
