@@ -58,6 +58,8 @@ impl Bench {
             preset: Some("8x-h200".to_owned()),
             ..MachineRef::default()
         });
+        // A plan made in the window writes its choices out.
+        settings.insert("n_gpu_layers".to_owned(), Value::Text("all".to_owned()));
         settings.insert("ctx_size".to_owned(), Value::Integer(16_384));
         app.state.tab = tab;
         let mut bench = Self { context, app };

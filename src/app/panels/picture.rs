@@ -65,7 +65,7 @@ fn report_ui(
 ) -> Option<SweepKey> {
     let texts = context.texts;
     verdict::verdict(ui, texts, report, plan, state);
-    ui.add_space(2.0 * GRID);
+    ui.add_space(GRID);
     tabs(ui, texts, state.tab, queue);
     ui.add_space(2.0 * GRID);
     match state.tab {

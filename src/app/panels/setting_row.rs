@@ -254,7 +254,8 @@ fn proportions(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {
             let field = DragValue::new(&mut number)
                 .range(0.0..=1000.0)
                 .speed(0.05)
-                .max_decimals(2);
+                .max_decimals(2)
+                .custom_formatter(|share, _| ((share * 100.0).round() / 100.0).to_string());
             let response = ui
                 .add(field)
                 .accessible_name(format!("{} {device}", row.setting.label))

@@ -133,22 +133,17 @@ fn figures(texts: &Texts, report: &Report) -> String {
 }
 
 fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan, state: &mut UiState) {
-    if report.verdict == Verdict::Fits {
-        return;
+    let mut fixes: Vec<Fix> = Vec::new();
+    if report.verdict != Verdict::Fits {
+        fixes.extend(report.notes.iter().filter_map(|note| note.fix.clone()));
     }
-    let mut fixes: Vec<Fix> = report
-        .notes
-        .iter()
-        .filter_map(|note| note.fix.clone())
-        .collect();
-    if report.verdict != Verdict::Refused {
+    if matches!(report.verdict, Verdict::Tight | Verdict::Exceeds) {
         fixes.extend(shorter_context(report, plan));
-    }
-    if fixes.is_empty() {
-        return;
     }
     ui.add_space(GRID);
     ui.horizontal_wrapped(|ui| {
+        // The row keeps its place where there is nothing to offer, so that the picture does not jump.
+        ui.set_min_height(20.0);
         for fix in fixes.iter().take(FIXES) {
             let text = notes::fix_text(texts, plan, fix);
             if widgets::chip(ui, &text, false).clicked() {
