@@ -1,6 +1,6 @@
 //! Questions in the middle of the window.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use eframe::egui::{
     Align2, Context, Frame, Id, Key, LayerId, Margin, Modal, Order, RichText, Stroke, StrokeKind,
@@ -145,7 +145,7 @@ fn expand(text: &str) -> PathBuf {
     }
 }
 
-fn overwrite(ui: &mut Ui, texts: &Texts, purpose: Purpose, path: &PathBuf) -> Option<Answer> {
+fn overwrite(ui: &mut Ui, texts: &Texts, purpose: Purpose, path: &Path) -> Option<Answer> {
     title(ui, texts.overwrite_title);
     let shown = path.display().to_string();
     ui.label(fill(texts.overwrite_help, &[("path", &shown)]));
@@ -155,7 +155,7 @@ fn overwrite(ui: &mut Ui, texts: &Texts, purpose: Purpose, path: &PathBuf) -> Op
         if widgets::primary(ui, texts.replace).clicked() {
             answer = Some(Answer::Send(Command::Write {
                 purpose,
-                path: path.clone(),
+                path: path.to_owned(),
                 overwrite: Overwrite::Replace,
             }));
         }

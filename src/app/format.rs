@@ -135,9 +135,9 @@ mod tests {
 
     #[test]
     fn differences_have_a_true_minus_and_no_negative_zero() {
-        assert_eq!(gib_difference(-3 * GIB as i64, 1), "−3.0 GiB");
+        assert_eq!(gib_difference(-3 * (1 << 30), 1), "−3.0 GiB");
         assert_eq!(gib_difference(-1, 1), "0.0 GiB");
-        assert_eq!(gib_difference(GIB as i64 / 2, 2), "0.50 GiB");
+        assert_eq!(gib_difference(1 << 29, 2), "0.50 GiB");
     }
 
     #[test]

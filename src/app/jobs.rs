@@ -60,7 +60,7 @@ pub(crate) enum News {
         /// From where.
         path: String,
         /// The model.
-        result: anyhow::Result<crate::model::Model>,
+        result: anyhow::Result<Box<crate::model::Model>>,
     },
     /// A file was written, or not.
     Saved {
@@ -162,7 +162,7 @@ impl Jobs {
     /// Reads the model of a plan.
     pub(crate) fn read_model(&mut self, path: String, reference: ModelRef) {
         self.start(Task::Model, "model", move |tell| {
-            let result = opened::model(&reference);
+            let result = opened::model(&reference).map(Box::new);
             tell(News::Model { path, result });
         });
     }

@@ -144,6 +144,7 @@ mod tests {
             window: (f32::NAN, 3.0),
             ..Preferences::default()
         };
-        assert_eq!(preferences.window_size(), [1440.0, 900.0]);
+        let size = preferences.window_size().map(|side| side as u32);
+        assert_eq!(size, [1440, 900]);
     }
 }

@@ -125,11 +125,16 @@ impl Subjects {
     }
 
     /// A model file was read, or could not be.
-    pub(crate) fn model_read(&mut self, plan: &Plan, path: &str, result: anyhow::Result<Model>) {
+    pub(crate) fn model_read(
+        &mut self,
+        plan: &Plan,
+        path: &str,
+        result: anyhow::Result<Box<Model>>,
+    ) {
         // The plan may mean another one by now.
         if plan.model.path.as_deref() == Some(path) {
             self.model = match result {
-                Ok(model) => Found::Ready(Arc::new(model)),
+                Ok(model) => Found::Ready(Arc::from(model)),
                 Err(error) => Found::Failed(format!("{error:#}")),
             };
         }

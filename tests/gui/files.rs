@@ -51,7 +51,7 @@ fn a_plan_comes_back_as_it_was_saved() {
     desk.answer(&path);
     desk.click(Role::Button, "Save plan");
     assert!(!desk.app().document.unsaved());
-    assert_eq!(desk.app().preferences.recent, [path.clone()]);
+    assert_eq!(desk.app().preferences.recent, std::slice::from_ref(&path));
     let saved = desk.app().document.plan.clone();
 
     let desk = Desk::opening("1x-rtx-4090", &path);

@@ -34,7 +34,7 @@ fn from_a_machine_to_a_launch() {
     desk.slide("Context", 65_536);
     assert!(desk.figure("KV cache", "GPU 3") > cache * 3.0);
     desk.click(Role::Switch, "KV cache on GPU");
-    assert_eq!(desk.figure("KV cache", "GPU 3"), 0.0);
+    assert!(desk.figure("KV cache", "GPU 3") < 0.01);
     assert!(desk.figure("KV cache", "RAM") > 1.0);
     desk.click(Role::Switch, "KV cache on GPU");
 
@@ -57,7 +57,7 @@ fn from_a_machine_to_a_launch() {
     assert!(script.contains("Q8_0"), "{script}");
     assert!(!script.contains("--no-kv-offload"), "{script}");
     assert!(
-        desk.suggested()[0].ends_with(".sh"),
+        desk.suggested()[0].contains("Q8_0"),
         "{:?}",
         desk.suggested()
     );

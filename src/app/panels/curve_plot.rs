@@ -86,24 +86,6 @@ pub(super) fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
     // A curve that runs far past the line says nothing more there.
     let capacity = shown.device_points().next()?.1.capacity.as_gib();
     let top = top.min(capacity.max(0.5) * 1.6) * 1.06;
-    let logarithmic = shown.axis.logarithmic;
-    let spacer = move |input: GridInput| {
-        if !logarithmic {
-            return egui_plot::uniform_grid_spacer(|input| {
-                let step = ((input.bounds.1 - input.bounds.0) / 8.0).ceil().max(1.0);
-                [step, step * 4.0, step * 8.0]
-            })(input);
-        }
-        let (low, high) = (input.bounds.0.ceil() as i64, input.bounds.1.floor() as i64);
-        let step = ((high - low) / 10).max(1) as usize;
-        (low..=high)
-            .step_by(step)
-            .map(|power| GridMark {
-                value: power as f64,
-                step_size: 1.0,
-            })
-            .collect()
-    };
     let response = ui.name_inputs(shown.label, |ui| {
         Plot::new("curves")
             .height(height)
@@ -120,7 +102,7 @@ pub(super) fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
             .set_margin_fraction(Vec2::ZERO)
             .default_x_bounds(first, last.max(first + 1e-6))
             .default_y_bounds(0.0, top)
-            .x_grid_spacer(spacer)
+            .x_grid_spacer(|input| grid(input, shown.axis.logarithmic))
             .custom_x_axes(vec![
                 AxisHints::new_x()
                     .label_spacing(Rangef::new(24.0, 32.0))
@@ -146,6 +128,25 @@ pub(super) fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
         .inner
         .filter(|_| clicked)
         .and_then(|at| shown.nearest(at.x))
+}
+
+/// Where the vertical lines stand: at powers of two where ratios are drawn.
+fn grid(input: GridInput, logarithmic: bool) -> Vec<GridMark> {
+    if !logarithmic {
+        return egui_plot::uniform_grid_spacer(|input| {
+            let step = ((input.bounds.1 - input.bounds.0) / 8.0).ceil().max(1.0);
+            [step, step * 4.0, step * 8.0]
+        })(input);
+    }
+    let (low, high) = (input.bounds.0.ceil() as i64, input.bounds.1.floor() as i64);
+    let step = ((high - low) / 10).max(1) as usize;
+    (low..=high)
+        .step_by(step)
+        .map(|power| GridMark {
+            value: power as f64,
+            step_size: 1.0,
+        })
+        .collect()
 }
 
 fn areas<'a>(plot: &mut PlotUi<'a>, shown: &Shown<'_>, xs: &[f64]) {
@@ -203,25 +204,7 @@ fn lines(plot: &mut PlotUi<'_>, shown: &Shown<'_>, capacity: f64, top: f64) {
             .allow_hover(false),
     );
     if shown.kept_free != Bytes::ZERO {
-        let line = capacity - shown.kept_free.as_gib();
-        plot.hline(
-            HLine::new(shown.texts.margin, line)
-                .color(tokens.text_weak)
-                .width(1.0)
-                .style(LineStyle::dashed_dense())
-                .allow_hover(false),
-        );
-        let kept = shown.kept_free.to_string();
-        let text = RichText::new(fill(shown.texts.kept_free, &[("size", &kept)]))
-            .text_style(theme::small())
-            .color(tokens.text_weak);
-        let bounds = plot.plot_bounds();
-        let at = PlotPoint::new(bounds.min()[0] + 0.01 * bounds.width(), line + top * 0.008);
-        plot.text(
-            Text::new(shown.texts.margin, at, text)
-                .anchor(Align2::LEFT_BOTTOM)
-                .allow_hover(false),
-        );
+        margin_line(plot, shown, capacity - shown.kept_free.as_gib(), top);
     }
     if let Some(current) = shown.current {
         plot.vline(
@@ -232,9 +215,38 @@ fn lines(plot: &mut PlotUi<'_>, shown: &Shown<'_>, capacity: f64, top: f64) {
                 .allow_hover(false),
         );
     }
-    let Some((value, gib)) = crossing(shown.curve, shown.device) else {
-        return;
-    };
+    if let Some((value, gib)) = crossing(shown.curve, shown.device) {
+        crossing_line(plot, shown, value, gib + top * 0.015);
+    }
+}
+
+/// Where the room that is to be kept free begins.
+fn margin_line(plot: &mut PlotUi<'_>, shown: &Shown<'_>, line: f64, top: f64) {
+    let weak = shown.tokens.text_weak;
+    plot.hline(
+        HLine::new(shown.texts.margin, line)
+            .color(weak)
+            .width(1.0)
+            .style(LineStyle::dashed_dense())
+            .allow_hover(false),
+    );
+    let kept = shown.kept_free.to_string();
+    let text = RichText::new(fill(shown.texts.kept_free, &[("size", &kept)]))
+        .text_style(theme::small())
+        .color(weak);
+    let bounds = plot.plot_bounds();
+    let x = bounds.range_x().start() + 0.01 * bounds.width();
+    let at = PlotPoint::new(x, line + top * 0.008);
+    plot.text(
+        Text::new(shown.texts.margin, at, text)
+            .anchor(Align2::LEFT_BOTTOM)
+            .allow_hover(false),
+    );
+}
+
+/// Where the capacity is passed, with the last value before it.
+fn crossing_line(plot: &mut PlotUi<'_>, shown: &Shown<'_>, value: f64, height: f64) {
+    let tokens = shown.tokens;
     let x = shown.x(value);
     plot.vline(
         VLine::new(shown.texts.crossing, x)
@@ -243,22 +255,19 @@ fn lines(plot: &mut PlotUi<'_>, shown: &Shown<'_>, capacity: f64, top: f64) {
             .allow_hover(false),
     );
     let count = format::integer(shown.nearest_below(value));
-    let text = fill(shown.texts.crossing_at, &[("count", &count)]);
-    let text = RichText::new(text)
+    let text = RichText::new(fill(shown.texts.crossing_at, &[("count", &count)]))
         .text_style(theme::small_strong())
         .color(tokens.text)
         .background_color(tokens.canvas);
     let bounds = plot.plot_bounds();
-    let late = x > bounds.min()[0] + (bounds.max()[0] - bounds.min()[0]) * 0.6;
+    // The label stands on the side where there is room.
+    let late = x > bounds.range_x().start() + bounds.width() * 0.6;
     let (anchor, shift) = if late {
         (Align2::RIGHT_BOTTOM, -0.008)
     } else {
         (Align2::LEFT_BOTTOM, 0.008)
     };
-    let at = PlotPoint::new(
-        x + shift * (bounds.max()[0] - bounds.min()[0]),
-        gib + top * 0.015,
-    );
+    let at = PlotPoint::new(x + shift * bounds.width(), height);
     plot.text(
         Text::new(shown.texts.crossing, at, text)
             .anchor(anchor)

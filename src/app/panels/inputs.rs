@@ -67,6 +67,6 @@ fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
     if let Some(name) = widgets::segmented(ui, &names, chosen.unwrap_or(usize::MAX))
         .and_then(|index| names.get(index))
     {
-        plan.engine = (*name).to_owned();
+        (*name).clone_into(&mut plan.engine);
     }
 }

@@ -122,7 +122,10 @@ pub(super) struct Keys {
 
 pub(super) fn keys(ui: &Ui) -> Keys {
     ui.input_mut(|input| {
-        let mut times = |key| input.count_and_consume_key(Modifiers::NONE, key) as i64;
+        let mut times = |key| {
+            let times = input.count_and_consume_key(Modifiers::NONE, key);
+            i64::try_from(times).unwrap_or(0)
+        };
         Keys {
             moves: times(Key::ArrowDown) - times(Key::ArrowUp) + 10 * times(Key::PageDown)
                 - 10 * times(Key::PageUp),

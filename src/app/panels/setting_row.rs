@@ -17,8 +17,19 @@ pub(super) struct Row<'a> {
     pub(super) scope: &'a Scope<'a>,
     /// The value in force, automatic choices made.
     pub(super) resolved: Option<&'a Value>,
-    /// The greatest value that fits, where that is known for this setting (`Some(None)`: no value fits).
-    pub(super) limit: Option<Option<u64>>,
+    /// How far it can go.
+    pub(super) limit: Limit,
+}
+
+/// The greatest value of a setting that fits.
+#[derive(Clone, Copy)]
+pub(super) enum Limit {
+    /// Nothing is known of this setting's.
+    Unknown,
+    /// No value fits.
+    Nothing,
+    /// This one does.
+    Fits(u64),
 }
 
 impl Row<'_> {
@@ -147,9 +158,7 @@ fn integer(
     });
     let (_, moved) = widgets::track(ui, row.setting.label, number, stops);
     set = moved.map(Value::Integer).or(set);
-    if let Some(limit) = row.limit {
-        set = limit_hint(ui, row.texts, limit, stops).or(set);
-    }
+    set = limit_hint(ui, row.texts, row.limit, stops).or(set);
     if let Some(value) = set {
         settings.insert(row.setting.name.to_owned(), value);
     }
@@ -172,11 +181,14 @@ fn number_field(ui: &mut Ui, row: &Row<'_>, number: &mut i64, stops: Stops) -> b
 }
 
 /// How far one can go, as something to click.
-fn limit_hint(ui: &mut Ui, texts: &Texts, limit: Option<u64>, stops: Stops) -> Option<Value> {
-    let limit = limit.and_then(|limit| i64::try_from(limit).ok());
-    let Some(limit) = limit else {
-        widgets::fact(ui, texts.fits_at_no_value);
-        return None;
+fn limit_hint(ui: &mut Ui, texts: &Texts, limit: Limit, stops: Stops) -> Option<Value> {
+    let limit = match limit {
+        Limit::Unknown => return None,
+        Limit::Nothing => {
+            widgets::fact(ui, texts.fits_at_no_value);
+            return None;
+        }
+        Limit::Fits(most) => i64::try_from(most).unwrap_or(i64::MAX),
     };
     let text = fill(
         texts.fits_up_to,
@@ -277,7 +289,7 @@ fn proportions(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {
 
 fn lines(ui: &mut Ui, row: &Row<'_>, id: Id, example: &str, settings: &mut Settings) {
     widgets::row(ui, row.label(), row.setting.help, |ui| {
-        reset(ui, row, settings)
+        reset(ui, row, settings);
     });
     let written = match settings.get(row.setting.name) {
         Some(Value::List(items)) => items

@@ -12,7 +12,7 @@ use crate::report;
 use crate::units::{Bytes, MIB};
 
 use super::Inputs;
-use super::setting_row::{Row, setting_row};
+use super::setting_row::{Limit, Row, setting_row};
 
 /// Shows every setting of the plan's engine; nothing until model and machine are known, on which bounds depend.
 pub(crate) fn settings(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan, state: &mut UiState) {
@@ -74,9 +74,15 @@ fn rows(
         .iter()
         .filter(|setting| setting.group == group)
     {
-        let limit = report
-            .filter(|_| limited == Some(setting.name))
-            .map(|report| report.derived.max_context_tokens);
+        let limit =
+            report
+                .filter(|_| limited == Some(setting.name))
+                .map_or(Limit::Unknown, |report| {
+                    report
+                        .derived
+                        .max_context_tokens
+                        .map_or(Limit::Nothing, Limit::Fits)
+                });
         let row = Row {
             texts: context.texts,
             setting,

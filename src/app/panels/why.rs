@@ -2,11 +2,10 @@
 
 use eframe::egui::{Label, RichText, Ui};
 
-use crate::app::format;
 use crate::app::texts::Texts;
 use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets;
-use crate::projection::{Category, Term};
+use crate::projection::{Category, Term, grouped};
 use crate::report::DeviceReport;
 use crate::units::Bytes;
 
@@ -46,10 +45,7 @@ pub(super) fn segment(
 fn title(ui: &mut Ui, device: &str, what: &str, bytes: Bytes) {
     let text = format!("{what} · {bytes}");
     ui.label(RichText::new(text).text_style(theme::strong()));
-    widgets::fact(
-        ui,
-        format!("{device} · {}", format::integer(bytes.get() as i64) + " B"),
-    );
+    widgets::fact(ui, format!("{device} · {}", grouped(bytes.get()) + " B"));
 }
 
 fn explain(ui: &mut Ui, term: &Term, several: bool) {

@@ -112,21 +112,18 @@ fn paint(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>, 
     if inner.width() > 4.0 {
         inner.max.x -= 1.0;
     }
-    match segment.category {
-        Some(category) => {
-            let colour = tokens.category(category);
-            let colour = if faded {
-                colour.gamma_multiply(0.35)
-            } else {
-                colour
-            };
-            painter.rect_filled(inner, 0.0, colour);
-        }
-        None => {
-            painter.rect_filled(inner, 0.0, tokens.field_hover);
-            stripes(painter, inner, Stroke::new(1.2, tokens.in_use), 6.0, false);
-        }
-    }
+    let Some(category) = segment.category else {
+        painter.rect_filled(inner, 0.0, tokens.field_hover);
+        stripes(painter, inner, Stroke::new(1.2, tokens.in_use), 6.0, false);
+        return;
+    };
+    let colour = tokens.category(category);
+    let colour = if faded {
+        colour.gamma_multiply(0.35)
+    } else {
+        colour
+    };
+    painter.rect_filled(inner, 0.0, colour);
 }
 
 /// Slanting lines across a rectangle.
