@@ -1,7 +1,7 @@
 //! Everything one configuration makes the engine allocate.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::auto::{Overflow, Used};
 use super::compute::{
@@ -247,14 +247,33 @@ impl<'a> Subject<'a> {
                 placement: graph,
             })
         });
-        let load = self.load(config, shape);
-        let any_length = GraphLoad { cells: 0, ..load };
+        let (load, window) = self.load(config, shape);
+        let any_length = GraphLoad {
+            cells: 0,
+            window_cells: window.unwrap_or(0),
+            ..load
+        };
+        // Whether attention is fused depends on the kernels for these types, not on how much is run.
+        let attention: Arc<OnceLock<bool>> = self
+            .inputs
+            .memo
+            .get(&(key, load.cache_k, load.cache_v), OnceLock::new);
         let curve: Arc<Curve> = self
             .inputs
             .memo
             .get(&(key, any_length, purpose), Curve::default);
         curve.at(load.cells, |cells| {
-            plan.reserve(&GraphLoad { cells, ..load }, purpose)
+            let load = GraphLoad {
+                cells,
+                window_cells: window.unwrap_or(cells),
+                flash_attn: load.flash_attn.or_else(|| attention.get().copied()),
+                ..load
+            };
+            let buffers = plan.reserve(&load, purpose);
+            if load.flash_attn.is_none() {
+                attention.get_or_init(|| buffers.flash_attn);
+            }
+            buffers
         })
     }
 
@@ -282,13 +301,14 @@ impl<'a> Subject<'a> {
         originals.chain(copies).collect()
     }
 
-    fn load(&self, config: &Config, shape: Shape) -> GraphLoad {
+    /// What is run, and the cells of window layers where there are any.
+    fn load(&self, config: &Config, shape: Shape) -> (GraphLoad, Option<u64>) {
         let cells = Cells::new(config, shape);
         let window = self.caches.iter().find_map(|cache| match cache.kind {
             Kind::Window(_) | Kind::CompressedWindow(_) => Some(cells.of(cache.kind).0),
             _ => None,
         });
-        GraphLoad {
+        let load = GraphLoad {
             ubatch: shape.micro_batch,
             sequences: shape.sequences,
             kv_unified: config.unified,
@@ -310,7 +330,8 @@ impl<'a> Subject<'a> {
                 0
             },
             since_mid_2026: config.version.lean_outputs(),
-        }
+        };
+        (load, window)
     }
 }
 

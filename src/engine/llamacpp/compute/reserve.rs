@@ -72,12 +72,20 @@ impl GraphPlan {
                 ada: self.compute_capability >= 89,
             },
         };
-        let (flash_attn, decode) = run.decode();
         let pinned = purpose == Purpose::Allocation;
-        let prompt = run.place(run.schedule(run.prompt(), flash_attn, pinned));
-        let placed = match purpose {
-            Purpose::Allocation => larger(prompt, run.place(decode)),
-            Purpose::DryRun => prompt,
+        let prompt = |flash_attn| run.place(run.schedule(run.prompt(), flash_attn, pinned));
+        let (flash_attn, placed) = match load.flash_attn {
+            Some(asked) if purpose == Purpose::DryRun || self.prompt_decides(load) => {
+                (asked, prompt(asked))
+            }
+            _ => {
+                let (flash_attn, decode) = run.decode();
+                let placed = match purpose {
+                    Purpose::Allocation => larger(prompt(flash_attn), run.place(decode)),
+                    Purpose::DryRun => prompt(flash_attn),
+                };
+                (flash_attn, placed)
+            }
         };
         let buffer = |backend: u8| {
             let placed = placed.get(usize::from(backend));
@@ -93,6 +101,14 @@ impl GraphPlan {
             exactness: build::exactness(self),
             copies: if self.pipeline { 4 } else { 1 },
         }
+    }
+}
+
+impl GraphPlan {
+    /// Whether every tensor of the prompt's graph is at least as large as its counterpart in that of one token per
+    /// sequence, on the same device. With a part on the CPU it need not be: few tokens stay there.
+    fn prompt_decides(&self, load: &GraphLoad) -> bool {
+        self.all_on_gpus && self.kv_offload && load.outputs.min(load.ubatch) >= load.sequences
     }
 }
 

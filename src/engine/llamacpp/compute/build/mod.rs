@@ -75,7 +75,7 @@ impl<'a> Builder<'a> {
         flash_attn: bool,
     ) -> Self {
         Self {
-            graph: Graph::with_capacity(plan.blocks.len() * 96 + 64),
+            graph: Graph::with_capacity(plan.blocks.len() * 192 + 256),
             plan,
             load,
             rules,
