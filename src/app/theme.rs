@@ -1,4 +1,8 @@
 //! Every colour, radius and distance of the window, for light and for dark.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "colours are made here and nowhere else"
+)]
 
 use eframe::egui::{
     self, Color32, Context, CornerRadius, FontFamily, FontId, Margin, Stroke, Style, TextStyle,
