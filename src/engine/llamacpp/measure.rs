@@ -263,10 +263,12 @@ impl<'a> Subject<'a> {
             .memo
             .get(&(key, any_length, purpose), Curve::default);
         curve.at(load.cells, |cells| {
+            // Turned off by the engine is not the same as asked off: the cache is laid out before that.
+            let fused = attention.get().copied().filter(|fused| *fused);
             let load = GraphLoad {
                 cells,
                 window_cells: window.unwrap_or(cells),
-                flash_attn: load.flash_attn.or_else(|| attention.get().copied()),
+                flash_attn: load.flash_attn.or(fused),
                 ..load
             };
             let buffers = plan.reserve(&load, purpose);
