@@ -142,7 +142,7 @@ fn open(
         .with_inner_size(size)
         .with_icon(icon::window_icon());
     if screenshot.is_none() {
-        viewport = viewport.with_min_inner_size(Vec2::new(880.0, 480.0));
+        viewport = viewport.with_min_inner_size(Vec2::new(960.0, 540.0));
     }
     let options = eframe::NativeOptions {
         viewport,

@@ -168,10 +168,10 @@ fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) {
             // The mark stands a little within the edge; figures end where it does.
             ui.add_space(16.0);
             ui.add(Label::new(words));
-            widgets::fact(
-                ui,
-                fill(texts.of, &[("total", &format::capacity(device.capacity))]),
-            );
+            if ui.available_width() > 300.0 {
+                let total = format::capacity(device.capacity);
+                widgets::fact(ui, fill(texts.of, &[("total", &total)]));
+            }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 let title = RichText::new(title).text_style(theme::strong());
                 ui.add(Label::new(title).truncate().sense(Sense::hover()))

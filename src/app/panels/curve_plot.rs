@@ -77,6 +77,9 @@ impl Shown<'_> {
 /// Draws the plot; returns the value that was clicked.
 pub(super) fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
     let height = (ui.available_height() - 72.0).clamp(220.0, 520.0);
+    // Never wider than what can be seen, whatever the rows above take.
+    let seen = ui.clip_rect().right() - ui.cursor().left() - PLOT_EDGE;
+    let width = ui.available_width().min(seen) - PLOT_EDGE;
     let top = shown
         .device_points()
         .map(|(_, device)| device.total().max(device.capacity).as_gib())
@@ -89,7 +92,7 @@ pub(super) fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
     let response = ui.name_inputs(shown.label, |ui| {
         Plot::new("curves")
             .height(height)
-            .width(ui.available_width() - PLOT_EDGE)
+            .width(width)
             .cursor_color(shown.tokens.text_weak)
             .allow_zoom(false)
             .allow_drag(false)

@@ -35,7 +35,7 @@ pub(super) fn curves(
     let key = sweep_key(context, engine, plan, axis)?;
     let (curve, fresh) = context.live.curve(&key);
     let device = device(report, state);
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         axis_choice(ui, engine, state);
         ui.add_space(2.0 * GRID);
         device_choice(ui, texts, report, device, state);

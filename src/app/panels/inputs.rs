@@ -64,9 +64,10 @@ fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
     widgets::section(ui, texts.engine);
     let names: Vec<&str> = ENGINES.iter().map(|engine| engine.id()).collect();
     let chosen = names.iter().position(|name| *name == plan.engine);
-    if let Some(name) = widgets::segmented(ui, &names, chosen.unwrap_or(usize::MAX))
-        .and_then(|index| names.get(index))
-    {
+    let clicked = ui
+        .horizontal_wrapped(|ui| widgets::segmented(ui, &names, chosen.unwrap_or(usize::MAX)))
+        .inner;
+    if let Some(name) = clicked.and_then(|index| names.get(index)) {
         (*name).clone_into(&mut plan.engine);
     }
 }

@@ -30,8 +30,10 @@ struct Columns {
 /// Shows the table; a click on a row points its category out in the bars.
 pub(super) fn table(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut Option<Category>) {
     let figures = FIGURE_WIDTH * report.devices.len() as f32;
+    // Names give way before figures do.
+    let name = (ui.available_width() - figures - 16.0).clamp(NAME_WIDTH - 36.0, NAME_WIDTH);
     let columns = Columns {
-        name: NAME_WIDTH,
+        name,
         detail: (ui.available_width() - NAME_WIDTH - figures - 16.0).max(0.0),
         figure: FIGURE_WIDTH,
     };

@@ -254,37 +254,27 @@ pub(crate) fn popup_row(ui: &mut Ui, lit: bool, text: &str, remark: &str) -> Res
     response
 }
 
-/// One of a few words in a common frame; returns the one that was clicked.
+/// One of a few words side by side; returns the one that was clicked. The caller lays them out.
 pub(crate) fn segmented(ui: &mut Ui, words: &[&str], chosen: usize) -> Option<usize> {
     let tokens = Tokens::of(ui);
     let mut clicked = None;
-    ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = GRID;
-        for (index, word) in words.iter().enumerate() {
-            let selected = index == chosen;
-            let label = RichText::new(*word).text_style(theme::small());
-            let label = label.color(if selected {
-                tokens.text
-            } else {
-                tokens.text_weak
-            });
-            let edge = if selected { tokens.edge } else { tokens.canvas };
-            let fill = if selected {
-                tokens.field
-            } else {
-                tokens.canvas
-            };
-            let button = Button::new(label)
-                .fill(fill)
-                .stroke(Stroke::new(1.0, edge))
-                .corner_radius(RADIUS);
-            let response = ui.add(button);
-            response.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, selected, *word));
-            if response.clicked() {
-                clicked = Some(index);
-            }
+    for (index, word) in words.iter().enumerate() {
+        let selected = index == chosen;
+        let (ink, edge, fill) = if selected {
+            (tokens.text, tokens.edge, tokens.field)
+        } else {
+            (tokens.text_weak, Color32::TRANSPARENT, Color32::TRANSPARENT)
+        };
+        let label = RichText::new(*word).text_style(theme::small()).color(ink);
+        let edge = Stroke::new(1.0, edge);
+        let response = tinted(ui, fill, tokens.field_hover, edge, |ui| {
+            ui.add(Button::new(label).wrap_mode(TextWrapMode::Extend))
+        });
+        response.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, selected, *word));
+        if response.clicked() {
+            clicked = Some(index);
         }
-    });
+    }
     clicked
 }
 
