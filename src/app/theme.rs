@@ -51,6 +51,8 @@ pub struct Tokens {
     pub text_weak: Color32,
     /// Text on a coloured segment or button.
     pub text_on_colour: Color32,
+    /// The same where the colour is light.
+    pub text_on_light: Color32,
     /// The one accent.
     pub accent: Color32,
     /// The accent under the pointer.
@@ -87,6 +89,7 @@ pub const DARK: Tokens = Tokens {
     text: rgb(0xe9_ecf1),
     text_weak: rgb(0x9a_a4b5),
     text_on_colour: rgb(0xff_ffff),
+    text_on_light: rgb(0x14_171c),
     accent: rgb(0x58_a6e8),
     accent_hover: rgb(0x78_b9ef),
     selection: rgb(0x2c_4a68),
@@ -101,7 +104,7 @@ pub const DARK: Tokens = Tokens {
         rgb(0xe3_993a), // KV cache
         rgb(0xd8_709f), // recurrent state
         rgb(0x3c_a593), // compute
-        rgb(0x93_bf52), // output
+        rgb(0xb5_d468), // output
         rgb(0xa6_82cc), // host cache
         rgb(0x5f_c4d6), // activations
         rgb(0xd9_6c56), // gradients
@@ -124,11 +127,12 @@ pub const LIGHT: Tokens = Tokens {
     text: rgb(0x18_1d27),
     text_weak: rgb(0x59_6375),
     text_on_colour: rgb(0xff_ffff),
-    accent: rgb(0x1b_70c8),
-    accent_hover: rgb(0x15_5fac),
+    text_on_light: rgb(0x14_171c),
+    accent: rgb(0x15_65b8),
+    accent_hover: rgb(0x0f_519a),
     selection: rgb(0xc6_ddf5),
-    good: rgb(0x15_7f4b),
-    warn: rgb(0x9a_6200),
+    good: rgb(0x11_7544),
+    warn: rgb(0x8a_5800),
     bad: rgb(0xc4_3131),
     in_use: rgb(0x9a_a3b2),
     mark: rgb(0x18_1d27),
@@ -137,8 +141,8 @@ pub const LIGHT: Tokens = Tokens {
         rgb(0x3f_80d0), // weights
         rgb(0xd9_882a), // KV cache
         rgb(0xc8_5b8c), // recurrent state
-        rgb(0x2f_9683), // compute
-        rgb(0x78_a838), // output
+        rgb(0x1f_8f78), // compute
+        rgb(0x9c_c24a), // output
         rgb(0x95_6fbf), // host cache
         rgb(0x3f_abc0), // activations
         rgb(0xc9_5a44), // gradients
@@ -146,7 +150,7 @@ pub const LIGHT: Tokens = Tokens {
         rgb(0x66_78d2), // temporary
         rgb(0x9b_7350), // communication
         rgb(0x57_9157), // CUDA graphs
-        rgb(0x78_8294), // overhead
+        rgb(0x7d_8799), // overhead
     ],
 };
 
@@ -168,6 +172,16 @@ impl Tokens {
             .zip(self.categories)
             .find(|(known, _)| **known == category)
             .map_or(self.in_use, |(_, colour)| colour)
+    }
+
+    /// The ink that can be read on a category's colour: white where that will do.
+    pub fn ink_on(&self, colour: Color32) -> Color32 {
+        // WCAG 2 asks for 3:1 of large or bold text.
+        if contrast(self.text_on_colour, colour) >= 3.0 {
+            self.text_on_colour
+        } else {
+            self.text_on_light
+        }
     }
 
     /// The colour of a verdict.
@@ -307,19 +321,19 @@ fn colour(style: &mut Style, tokens: &Tokens) {
     }
 }
 
+/// WCAG 2 contrast ratio.
+fn contrast(a: Color32, b: Color32) -> f32 {
+    let luminance = |colour: Color32| {
+        let [r, g, b, _] = egui::Rgba::from(colour).to_array();
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    };
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// WCAG 2 contrast ratio.
-    fn contrast(a: Color32, b: Color32) -> f32 {
-        let luminance = |colour: Color32| {
-            let [r, g, b, _] = egui::Rgba::from(colour).to_array();
-            0.2126 * r + 0.7152 * g + 0.0722 * b
-        };
-        let (a, b) = (luminance(a), luminance(b));
-        (a.max(b) + 0.05) / (a.min(b) + 0.05)
-    }
 
     #[test]
     fn text_can_be_read_on_every_ground() {
@@ -335,6 +349,17 @@ mod tests {
                     let ratio = contrast(text, ground);
                     assert!(ratio >= 4.5, "{text:?} on {ground:?}: {ratio:.2}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn labels_can_be_read_on_every_category() {
+        for tokens in [DARK, LIGHT] {
+            for category in Category::ALL {
+                let colour = tokens.category(category);
+                let ratio = contrast(tokens.ink_on(colour), colour);
+                assert!(ratio >= 3.0, "{category:?}: {ratio:.2}");
             }
         }
     }

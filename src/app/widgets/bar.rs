@@ -143,11 +143,9 @@ fn stripes(painter: &Painter, rect: Rect, stroke: Stroke, distance: f32, falling
 }
 
 fn label(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>) {
-    let ink = if segment.category.is_some() {
-        tokens.text_on_colour
-    } else {
-        tokens.text
-    };
+    let ink = segment.category.map_or(tokens.text, |category| {
+        tokens.ink_on(tokens.category(category))
+    });
     let font = theme::small_strong().resolve(&painter.ctx().global_style());
     for text in segment.labels {
         let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), ink);
