@@ -134,6 +134,7 @@ pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Err
         request.model,
         request.machine,
     )?;
+    setting::known(request.engine, &request.fit.pinned)?;
     let margin = margin(request.fit);
     let inputs = Inputs {
         model: request.model,
@@ -210,8 +211,8 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Bytes) -> Report {
 
 /// A GPU may take only part of a pool that it shares with the processor.
 fn over_ceiling(machine: &Machine, projection: &Projection) -> Option<Note> {
-    let gpu = devices::pool(machine)?;
-    let ceiling = gpu.memory.usable;
+    let memory = machine.pool()?.gpu.memory;
+    let ceiling = memory.usable.saturating_sub(memory.in_use);
     let asked = projection
         .moments
         .iter()

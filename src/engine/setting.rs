@@ -216,11 +216,7 @@ pub fn canonical(engine: &dyn super::Engine, written: &Settings) -> Result<Setti
     let mut spelling: Vec<(&'static str, &str)> = Vec::with_capacity(written.len());
     for (name, value) in written {
         let Some(setting) = find(engine, name) else {
-            return Err(Error::Unknown {
-                name: name.clone(),
-                engine: engine.id(),
-                nearest: nearest(engine, name),
-            });
+            return Err(unknown(engine, name));
         };
         if let Some((_, first)) = spelling
             .iter()
@@ -238,8 +234,35 @@ pub fn canonical(engine: &dyn super::Engine, written: &Settings) -> Result<Setti
     Ok(settings)
 }
 
+/// Checks names of settings, as in the `pinned` of a plan.
+///
+/// # Errors
+/// The first that does not exist.
+pub fn known(engine: &dyn super::Engine, names: &[String]) -> Result<(), Error> {
+    match names.iter().find(|name| find(engine, name).is_none()) {
+        None => Ok(()),
+        Some(name) => Err(unknown(engine, name)),
+    }
+}
+
+fn unknown(engine: &dyn super::Engine, name: &str) -> Error {
+    Error::Unknown {
+        name: name.to_owned(),
+        engine: engine.id(),
+        nearest: nearest(engine, name),
+    }
+}
+
+/// Most bytes of a name or word that may be a slip of the keyboard.
+const LONGEST_NAME: usize = 100;
+
 /// The closest name or alias, where one is close enough to be a slip.
 fn nearest(engine: &dyn super::Engine, name: &str) -> Option<String> {
+    // Comparing costs the square of the length, and nothing that long is a slip.
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
+    let name = name.to_ascii_lowercase();
     engine
         .settings()
         .iter()
@@ -248,7 +271,9 @@ fn nearest(engine: &dyn super::Engine, name: &str) -> Option<String> {
                 .chain(setting.aliases)
                 .map(|alias| (setting.name, *alias))
         })
-        .map(|(canonical, alias)| (strsim::jaro_winkler(name, alias), canonical))
+        // Anything short is like an abbreviation of something.
+        .filter(|(_, alias)| alias.len() > 3 || **alias == *name)
+        .map(|(canonical, alias)| (strsim::jaro_winkler(&name, alias), canonical))
         .filter(|(similarity, _)| *similarity > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, canonical)| canonical.to_owned())
@@ -319,6 +344,7 @@ impl Setting {
             words: choices.iter().map(|choice| choice.word).collect(),
             nearest: choices
                 .iter()
+                .filter(|_| word.len() <= LONGEST_NAME)
                 .map(|choice| {
                     (
                         strsim::jaro_winkler(
@@ -354,8 +380,12 @@ fn describe(value: &Value) -> String {
     match value {
         Value::Bool(value) => value.to_string(),
         Value::Integer(value) => value.to_string(),
-        Value::Number(value) => value.to_string(),
+        // With its point: 1e9 is no whole number to a plan.
+        Value::Number(value) => format!("{value:?}"),
         Value::Text(text) => format!("{text:?}"),
-        Value::List(_) => "this list".to_owned(),
+        Value::List(items) => {
+            let items: Vec<String> = items.iter().take(8).map(describe).collect();
+            format!("[{}]", items.join(", "))
+        }
     }
 }

@@ -4,9 +4,12 @@ pub mod detection;
 pub mod diagnostic;
 pub mod facts;
 pub mod merge;
+mod pool;
 pub mod probe;
 mod rules;
 pub mod visibility;
+
+pub use pool::Pool;
 
 use serde::{Deserialize, Serialize};
 

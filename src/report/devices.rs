@@ -1,22 +1,13 @@
 //! Devices in report order: GPUs in plan order, the host last.
 
 use super::{DeviceKind, DeviceReport};
-use crate::hardware::{Gpu, Machine};
+use crate::hardware::{Machine, Pool};
 use crate::projection::DeviceTerms;
-use crate::units::Bytes;
-
-/// The one GPU that shares its memory with the processor, where that is what the machine is.
-pub(super) fn pool(machine: &Machine) -> Option<&Gpu> {
-    match machine.gpus.as_slice() {
-        [gpu] if gpu.unified && machine.nodes <= 1 => Some(gpu),
-        _ => None,
-    }
-}
 
 /// The devices of a machine with the terms given (missing ones are empty).
 pub(super) fn reports(machine: &Machine, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
-    if let Some(gpu) = pool(machine) {
-        return pooled(machine, gpu, terms);
+    if let Some(pool) = machine.pool() {
+        return pooled(machine, &pool, terms);
     }
     let mut terms = terms.iter().cloned();
     let mut reports = Vec::with_capacity(machine.gpus.len() + 1);
@@ -51,24 +42,20 @@ pub(super) fn reports(machine: &Machine, terms: &[DeviceTerms]) -> Vec<DeviceRep
 }
 
 /// One pool: everything is allocated in it, and for the host it is in use.
-fn pooled(machine: &Machine, gpu: &Gpu, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
+fn pooled(machine: &Machine, pool: &Pool<'_>, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
+    let beside = terms.iter().skip(1).map(DeviceTerms::total).sum();
     let mut all: Vec<_> = terms
         .iter()
         .flat_map(|device| device.terms.iter().cloned())
         .collect();
     all.sort_by_key(|term| term.category);
-    let beside: Bytes = terms.iter().skip(1).map(DeviceTerms::total).sum();
-    // A firmware carve-out is hidden from the system's RAM, so the larger of the two is what there is.
-    let memory = machine.host.ram.max(gpu.memory.usable);
-    let in_use = machine.host.in_use.max(gpu.memory.in_use);
     let pool = DeviceReport {
         id: "unified".to_owned(),
         kind: DeviceKind::Unified,
-        name: gpu.name.clone(),
-        // The GPU's share is a ceiling inside the pool: beyond it only others and the processor find room.
-        capacity: memory.min(in_use + beside + gpu.memory.usable),
-        driver_total: memory,
-        in_use,
+        name: pool.gpu.name.clone(),
+        capacity: pool.capacity(beside),
+        driver_total: pool.bytes,
+        in_use: pool.in_use,
         terms: DeviceTerms { terms: all },
     };
     let taken = pool.in_use + pool.total();

@@ -6,7 +6,6 @@ use super::config::{CELL_PADDING, Config, Context, Shape};
 use super::host::{gpu_overhead, host_overhead};
 use super::kv_cache;
 use super::measure::{Measured, Subject};
-use super::project::pool;
 use crate::projection::Term;
 use crate::units::Bytes;
 
@@ -81,18 +80,25 @@ pub(super) fn slack(subject: &Subject<'_>, config: &Config, overflows: &[Overflo
     let used = measured.used();
     let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
     let sum = |terms: &[Term]| signed(terms.iter().map(|term| term.bytes).sum());
-    let mut left: Vec<i64> = subject
+    let on_gpus: Vec<i64> = subject
         .devices
         .iter()
         .zip(&used)
         .map(|(device, used)| {
-            let memory = device.gpu.memory;
             let overhead = gpu_overhead(device.gpu, model, measured.shape.micro_batch);
+            used.total.saturating_add(sum(&overhead))
+        })
+        .collect();
+    let mut left: Vec<i64> = subject
+        .devices
+        .iter()
+        .zip(&on_gpus)
+        .map(|(device, used)| {
+            let memory = device.gpu.memory;
             memory
                 .usable
                 .signed_sub(memory.in_use)
-                .saturating_sub(used.total)
-                .saturating_sub(sum(&overhead))
+                .saturating_sub(*used)
                 .saturating_sub(signed(subject.inputs.margin))
         })
         .collect();
@@ -101,13 +107,19 @@ pub(super) fn slack(subject: &Subject<'_>, config: &Config, overflows: &[Overflo
         .map_or(0, |used| used.total)
         .saturating_add(signed(measured.output))
         .saturating_add(signed(host_overhead(model).bytes));
-    if pool(subject, config).is_some() {
-        for device in &mut left {
-            *device = device.saturating_sub(host);
+    let free = match machine.pool() {
+        // What the GPU takes of one memory is gone for the processor, and the margin is one of the GPU.
+        Some(pool) => {
+            let gpus: i64 = on_gpus
+                .iter()
+                .fold(0, |sum, used| sum.saturating_add(*used));
+            pool.bytes
+                .signed_sub(pool.in_use)
+                .saturating_sub(gpus)
+                .saturating_sub(signed(subject.inputs.margin))
         }
-    } else {
-        let free = machine.host.ram.signed_sub(machine.host.in_use);
-        left.push(free.saturating_sub(host));
-    }
+        None => machine.host.ram.signed_sub(machine.host.in_use),
+    };
+    left.push(free.saturating_sub(host));
     left
 }

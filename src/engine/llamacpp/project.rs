@@ -2,7 +2,7 @@
 
 use super::auto::{self, Fitted, overflows};
 use super::compute::Purpose;
-use super::config::{self, Config, GpuLayers};
+use super::config::{self, Config};
 use super::file_type::FileType;
 use super::host::{cache_terms, gpu_overhead, host_overhead};
 use super::limits;
@@ -128,6 +128,7 @@ fn finish(
                 fitted,
                 flash,
                 blocks: u64::from(subject.table.all_blocks),
+                fitted_blocks: u64::from(subject.table.blocks),
             },
         ),
         refused: notes.iter().any(is_error),
@@ -186,25 +187,8 @@ fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<D
         machine.host.ram,
     ));
     host.push(host_overhead(model));
-    let mut host = DeviceTerms { terms: host };
-    if let Some(unified) = pool(subject, config) {
-        // One memory: what the processor holds is taken from the same pool.
-        if let Some(device) = devices.get_mut(unified) {
-            device.terms.append(&mut host.terms);
-            device.terms.sort_by_key(|term| term.category);
-        }
-    }
-    devices.push(host);
+    devices.push(DeviceTerms { terms: host });
     devices
-}
-
-/// The device that stands for the one memory of processor and GPU, where the GPU holds any layer.
-pub(super) fn pool(subject: &Subject<'_>, config: &Config) -> Option<usize> {
-    let [device] = subject.devices.as_slice() else {
-        return None;
-    };
-    let offloads = config.gpu_layers != GpuLayers::Count(0);
-    (device.gpu.unified && offloads).then_some(device.index)
 }
 
 /// Weights, caches, states and compute buffer of one device.
@@ -260,6 +244,7 @@ fn refused(inputs: &Inputs<'_>, config: &Config, notes: Vec<Note>) -> Outcome {
                 fitted: None,
                 flash: None,
                 blocks: inputs.model.layers.len() as u64,
+                fitted_blocks: inputs.model.layers.len() as u64,
             },
         ),
         notes,

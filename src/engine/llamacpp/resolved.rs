@@ -20,6 +20,9 @@ pub(super) struct Choices<'a> {
     pub(super) flash: Option<bool>,
     /// Layers of the file without the output layer.
     pub(super) blocks: u64,
+    /// Those of them that fitting counts: prediction blocks are not among them (`hp_ngl` in `common/fit.cpp`,
+    /// 0.6.0-dev).
+    pub(super) fitted_blocks: u64,
 }
 
 /// The settings in the order of the engine's list.
@@ -46,6 +49,7 @@ pub(super) fn resolved(inputs: &Inputs<'_>, choices: &Choices<'_>) -> Settings {
         fitted,
         flash,
         blocks,
+        fitted_blocks,
     } = choices;
     put("ctx_size", number(config.asked_context(*trained)));
     put("parallel", number(config.sequences));
@@ -65,11 +69,13 @@ pub(super) fn resolved(inputs: &Inputs<'_>, choices: &Choices<'_>) -> Settings {
             put("tensor_split", Value::List(shares.collect()));
         }
         let names = buffer_names(&super::config::devices(inputs.machine, config));
-        let rules = overflows(devices, *blocks).into_iter().map(|overflow| {
-            let position = overflow.target.map_or(0, |gpu| gpu + 1);
-            let target = names.get(position).map_or("CPU", String::as_str);
-            Value::Text(format!("{}={target}", overflow.regex()))
-        });
+        let rules = overflows(devices, *fitted_blocks)
+            .into_iter()
+            .map(|overflow| {
+                let position = overflow.target.map_or(0, |gpu| gpu + 1);
+                let target = names.get(position).map_or("CPU", String::as_str);
+                Value::Text(format!("{}={target}", overflow.regex()))
+            });
         put("override_tensor", Value::List(rules.collect()));
         put("n_gpu_layers", number(gpu_layers(devices)));
     }

@@ -13,6 +13,10 @@ const AUTOMATIC_SLOTS: u64 = 4;
 /// Most sequences (`LLAMA_MAX_SEQ`, `src/llama-cparams.h`).
 const MAX_SEQUENCES: u64 = 256;
 
+/// Most rollback states: each is a handful of nodes per layer, of a graph that has 40 per token of the micro-batch
+/// (`graph_max_nodes`, `src/llama-context.cpp` 0.6.0-dev).
+const MAX_ROLLBACK: u64 = 64;
+
 /// Numbers are parsed by `std::stoi`, which takes 32 bits.
 const MAX_NUMBER: i64 = i32::MAX as i64;
 
@@ -52,7 +56,7 @@ pub(in super::super) fn read(settings: &Settings, notes: &mut Vec<Note>) -> Conf
         outputs,
         embedding,
         backend_sampling: reader.toggle("backend_sampling", false),
-        rollback: reader.count("n_rs_seq", 0),
+        rollback: reader.rollback(),
         flash: reader.word("flash_attn", Flash::Auto),
         cache_k: reader.cache_type("cache_type_k"),
         cache_v: reader.cache_type("cache_type_v"),
@@ -218,6 +222,24 @@ impl<'a> Reader<'a> {
             );
         }
         (slots.clamp(1, MAX_SEQUENCES), false)
+    }
+
+    /// States to go back to: as many as a draft has tokens.
+    fn rollback(&mut self) -> u64 {
+        let states = self.count("n_rs_seq", 0);
+        if states > MAX_ROLLBACK {
+            self.notes.push(
+                Note::error(
+                    "rollback-out-of-range",
+                    format!(
+                        "The engine's graphs have no room for {states} rollback states; at most {MAX_ROLLBACK} are \
+                         projected, and a draft has a few tokens."
+                    ),
+                )
+                .on("n_rs_seq"),
+            );
+        }
+        states.min(MAX_ROLLBACK)
     }
 
     fn unified(&mut self, automatic: bool) -> bool {

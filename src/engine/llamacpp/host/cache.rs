@@ -15,8 +15,8 @@ pub(in super::super) fn cache_terms(
     host_ram: Bytes,
 ) -> Vec<Term> {
     let mut terms = Vec::with_capacity(2);
-    if config.cache_ram_mib != 0 {
-        let limit = u64::try_from(config.cache_ram_mib).map_or(host_ram, Bytes::from_mib);
+    let limit = u64::try_from(config.cache_ram_mib).map_or(host_ram, Bytes::from_mib);
+    if limit != Bytes::ZERO {
         terms.push(term(
             limit,
             Why::new(

@@ -1,12 +1,13 @@
 //! What only the finished projection shows.
 
 use super::machine::spills;
-use super::{set_number, set_word};
+use super::set_number;
 use crate::engine::llamacpp::config::{Config, LoadMode, Shape};
 use crate::engine::llamacpp::kv_cache;
 use crate::hardware::Machine;
 use crate::model::Model;
-use crate::projection::{DeviceTerms, Note};
+use crate::plan::Value;
+use crate::projection::{DeviceTerms, Fix, Note};
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -72,14 +73,29 @@ fn kv_cache_padding(tokens: u64) -> u64 {
 fn attention(seen: &Seen<'_>, notes: &mut Vec<Note>) {
     let config = seen.config;
     let on_gpu = seen.caches.iter().any(|group| group.home.is_some());
-    if on_gpu && (config.cache_k == Type::IQ4_NL || config.cache_v == Type::IQ4_NL) {
+    let types = [
+        ("cache_type_k", config.cache_k),
+        ("cache_type_v", config.cache_v),
+    ];
+    let without: Vec<&'static str> = types
+        .into_iter()
+        .filter(|(_, kind)| on_gpu && *kind == Type::IQ4_NL)
+        .map(|(setting, _)| setting)
+        .collect();
+    if let Some(first) = without.first() {
+        let words = without
+            .iter()
+            .map(|setting| ((*setting).to_owned(), Value::Text("q4_0".to_owned())));
         notes.push(
             Note::warning(
                 "cache-type-without-kernel",
                 "CUDA has no attention kernel for iq4_nl: every layer's attention runs on the processor, slowly.",
             )
-            .on("cache_type_k")
-            .fixed_by(set_word("cache_type_k", "q4_0")),
+            .on(first)
+            .fixed_by(Fix {
+                set: words.collect(),
+                gain: None,
+            }),
         );
     }
     if seen.flash == Some(false) && config.flash == crate::engine::llamacpp::config::Flash::Auto {
