@@ -44,7 +44,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The system refused while writing. Nothing of the file was changed.
-    #[error("could not write ({cause}); nothing was changed: {}", .path.display())]
+    #[error("could not write ({}); nothing was changed: {}", reason(.cause), .path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -52,12 +52,18 @@ pub enum Error {
         cause: io::Error,
     },
     /// The system refused while reading.
-    #[error("could not read ({cause}): {}", .path.display())]
+    #[error("could not read ({}): {}", reason(.cause), .path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// The system's reason, which the message says: no `source`, or it would be said twice.
         cause: io::Error,
+    },
+    /// A pipe, which might never end, or never begin.
+    #[error("this is a pipe, not a file: {}", .path.display())]
+    IsPipe {
+        /// The pipe.
+        path: PathBuf,
     },
     /// Larger than anything of its kind.
     #[error("this file is larger than {limit} bytes: {}", .path.display())]
@@ -76,6 +82,15 @@ pub enum Error {
     /// The system knows no home folder.
     #[error("no home folder is known, so there is no place for preferences (set HOME)")]
     NoHome,
+}
+
+/// What the system says, without the number that it has for it.
+fn reason(cause: &io::Error) -> String {
+    let text = cause.to_string();
+    match text.find(" (os error ") {
+        Some(end) => text.get(..end).unwrap_or_default().to_owned(),
+        None => text,
+    }
 }
 
 /// What to do where a file of the name is already there.
@@ -152,6 +167,9 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     if path.is_dir() {
         return Err(Error::IsFolder { path: path.into() });
     }
+    if waits(path) {
+        return Err(Error::IsPipe { path: path.into() });
+    }
     let failed = |cause| Error::Read {
         path: path.into(),
         cause,
@@ -169,6 +187,19 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
         });
     }
     Ok(bytes)
+}
+
+/// Would opening it wait for somebody to write? Descriptors that a shell hands over have a writer.
+#[cfg(unix)]
+fn waits(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    let handed_over = path.starts_with("/dev") || path.starts_with("/proc");
+    !handed_over && fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn waits(_path: &Path) -> bool {
+    false
 }
 
 /// Makes a folder and those above it; fine where it is there.

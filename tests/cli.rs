@@ -285,3 +285,114 @@ fn without_a_display_the_window_names_the_command_line() {
     assert!(complaint.contains("plimsoll project"), "{complaint}");
     assert!(!complaint.contains("panicked"), "{complaint}");
 }
+
+/// What a file says ends up in one line that steers nothing, and in words of a plan.
+#[test]
+fn complaints_are_one_plain_line() {
+    for (from, to, expected) in [
+        (
+            "\"llama.cpp\"",
+            "\"a\\nb\\u001b[2J\"",
+            "no engine `a b [2J`",
+        ),
+        (
+            "8192",
+            "18446744073709551616",
+            "is more than a number can be (line 10)",
+        ),
+        (
+            "8192",
+            "{ a = 1 }",
+            "true or false, a number, a text in quotes or a list",
+        ),
+        (
+            "[launch]",
+            "[launch]\nport = 70000",
+            "0 to 65535, not 70000",
+        ),
+        (
+            "gpus = [",
+            "gpus = [ 3, ",
+            "a table such as { name = \"...\" }, not 3",
+        ),
+        (
+            "32B\"",
+            "32B\"\noverrides = { hiden_size = 1 }",
+            "did you mean `hidden_size`?",
+        ),
+        (
+            "schema = 1",
+            "schema = 1\nfit.objective = \"x\"",
+            "context, quality, speed, batch",
+        ),
+        (
+            "schema = 1",
+            "schema = 1\nfit.pinned = [\"ctx_sise\"]",
+            "did you mean `ctx_size`?",
+        ),
+        ("parallel = 1", "PARALEL = 1", "did you mean `parallel`?"),
+    ] {
+        let plan = PLAN.replace(from, to);
+        assert_ne!(plan, PLAN);
+        let output = with_plan(&plan, &["project", "-"]);
+        let complaint = err(&output);
+        assert_eq!(code(&output), 2, "{plan}\n{complaint}");
+        assert!(
+            complaint.contains(expected),
+            "{expected} is missing in {complaint}"
+        );
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        for word in ["struct", "u16", "untagged", "os error", "\u{1b}"] {
+            assert!(!complaint.contains(word), "{word} in {complaint}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_too_long_for_a_plan_is_refused_and_not_cut() {
+    let long = format!("{PLAN}#{}\n[fit]\nmargin_mib = 1\n", "x".repeat(1 << 20));
+    let output = with_plan(&long, &["project", "-"]);
+    assert_eq!(code(&output), 3, "{}", err(&output));
+    assert!(err(&output).contains("larger than"), "{}", err(&output));
+    // Nor does looking for a name that was meant take long.
+    let output = with_plan(
+        &PLAN.replace("32B", &"x".repeat(100_000)),
+        &["project", "-"],
+    );
+    assert_eq!(code(&output), 2, "{}", err(&output));
+    assert!(err(&output).len() < 3_000);
+}
+
+#[test]
+fn settings_on_the_command_line_are_one_value_each() {
+    let output = with_plan(
+        &PLAN.replace("GeForce RTX 4090\",", "GeForce RTX 4090\", count = 2,"),
+        &["project", "-", "--json", "--set", "tensor_split=3,1"],
+    );
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect(&err(&output));
+    assert_eq!(
+        report["settings"]["tensor_split"],
+        serde_json::json!([3, 1])
+    );
+    let output = with_plan(PLAN, &["project", "-", "--set", "ctx_size=1\nparallel=3"]);
+    assert_eq!(code(&output), 2, "{}", out(&output));
+}
+
+#[test]
+fn a_model_that_cannot_be_read_ends_with_3() {
+    let preset = "preset = \"DeepSeek-R1-Distill-Qwen-32B\"";
+    let plan = PLAN.replace(preset, "path = \"/nowhere/config.json\"");
+    assert_eq!(code(&with_plan(&plan, &["project", "-"])), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_without_a_writer_is_not_waited_for() {
+    let folder = folder();
+    let pipe = folder.path().join("plan.toml");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    let output = plimsoll(&["project", pipe.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 3, "{}", err(&output));
+    assert!(err(&output).contains("pipe"), "{}", err(&output));
+}

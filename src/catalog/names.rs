@@ -31,6 +31,9 @@ const BRAND: &[&str] = &[
     "core",
 ];
 
+/// Most bytes of what may be a slip of the keyboard; comparing costs the square of it.
+pub(super) const LONGEST_NAME: usize = 200;
+
 /// A name in lower-case words, split also where letters meet digits ("RTX4090 24GB" is rtx, 4090, 24, gb).
 fn tokens(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
@@ -99,6 +102,9 @@ pub(super) fn take_size(words: &mut Vec<String>) -> Option<Bytes> {
 /// Up to three names that come near, the nearest first.
 pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let plain = |name: &str| telling(name).join(" ");
+    if name.len() > LONGEST_NAME {
+        return Vec::new();
+    }
     let wanted = plain(name);
     let mut scored: Vec<(f64, &str)> = known
         .map(|known| (strsim::jaro_winkler(&wanted, &plain(known)), known))

@@ -64,7 +64,49 @@ impl Failure {
 pub(crate) fn complain(failure: &Failure) {
     let (Failure::Input(error) | Failure::Io(error) | Failure::No(error)) = failure;
     // Nothing is left to do if standard error itself is gone.
-    writeln!(io::stderr().lock(), "plimsoll: {error:#}").ok();
+    let message = one_line(&format!("{error:#}"));
+    writeln!(io::stderr().lock(), "plimsoll: {message}").ok();
+}
+
+/// Most letters of a complaint; more than this quotes something that nobody wrote by hand.
+const MOST_LETTERS: usize = 2_000;
+
+/// A message that quotes what a file or an argument says, as one line that cannot steer a terminal.
+pub(super) fn one_line(message: &str) -> String {
+    let mut letters = message.chars();
+    let mut line: String = letters
+        .by_ref()
+        .take(MOST_LETTERS)
+        .map(|letter| if steers(letter) { ' ' } else { letter })
+        .collect();
+    if letters.next().is_some() {
+        line.push('…');
+    }
+    line
+}
+
+/// Control characters, line ends of Unicode, and the marks that turn the direction of writing.
+fn steers(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// Text for people with names in it that come from a file: nothing but its line ends steers the terminal.
+pub(super) fn print_plain(text: &str) -> Result<(), Failure> {
+    let plain: String = text
+        .chars()
+        .map(|letter| {
+            if letter != '\n' && steers(letter) {
+                ' '
+            } else {
+                letter
+            }
+        })
+        .collect();
+    print(&plain)
 }
 
 /// Prints text; a reader that has left is no failure.
@@ -83,4 +125,17 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value).map_err(Failure::input)?;
     text.push('\n');
     print(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_are_one_line_that_steers_nothing() {
+        assert_eq!(one_line("a\nb\u{1b}[31mc\u{202e}d\u{85}e"), "a b [31mc d e");
+        assert_eq!(one_line("“ü” 模型"), "“ü” 模型");
+        let long = one_line(&"x".repeat(100_000));
+        assert_eq!(long.chars().count(), MOST_LETTERS + 1);
+    }
 }

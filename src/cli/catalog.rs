@@ -9,7 +9,7 @@ use plimsoll::projection::grouped;
 use plimsoll::units::Bytes;
 use serde_json::{Value, json};
 
-use super::answer::{print, print_json};
+use super::answer::{one_line, print_json, print_plain};
 use super::opened::model_catalog;
 use super::table::Table;
 use super::{Answer, Failure};
@@ -44,7 +44,7 @@ impl Options {
         if self.json {
             print_json(&json!({ "schema": 1, key: rows }))?;
         } else {
-            print(&table.text())?;
+            print_plain(&table.text())?;
         }
         Ok(Answer::Yes)
     }
@@ -54,7 +54,8 @@ impl Options {
 pub(super) fn models(options: &Options) -> Result<Answer, Failure> {
     let catalog = model_catalog();
     for broken in catalog.broken() {
-        log::warn!("{}: {}", broken.path.display(), broken.error);
+        let reason = format!("{}: {}", broken.path.display(), broken.error);
+        log::warn!("{}", one_line(&reason));
     }
     let mut table = Table::new(&[
         "id",

@@ -1,11 +1,13 @@
 //! A plan with what it refers to.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::{self, MachineCatalog};
-use plimsoll::catalog::models::ModelCatalog;
+use plimsoll::catalog::models::{self, ModelCatalog};
 use plimsoll::engine::launch::{Launch, LaunchInputs};
 use plimsoll::engine::{self, Engine, Memo, setting};
 use plimsoll::export::Export;
@@ -30,12 +32,15 @@ pub(super) struct Opened {
 impl Opened {
     /// Reads a plan and finds what it refers to; detects this machine only where the plan leaves it open.
     pub(super) fn open(arguments: &PlanArguments) -> Result<Self, Failure> {
-        let text = if arguments.plan.as_os_str() == "-" {
-            standard_input()?
+        let (text, name) = if arguments.plan.as_os_str() == "-" {
+            (standard_input()?, STANDARD_INPUT.to_owned())
         } else {
-            store::read(&arguments.plan, plan::MAX_BYTES).map_err(Failure::io)?
+            (
+                plan_file(&arguments.plan)?,
+                arguments.plan.display().to_string(),
+            )
         };
-        let plan = Plan::from_toml(&text).with_context(|| format!("{}", arguments.plan.display()));
+        let plan = Plan::from_toml(&text).context(name);
         let mut plan = plan.map_err(Failure::Input)?;
         let engine = engine::find(&plan.engine)
             .ok_or_else(|| {
@@ -49,13 +54,13 @@ impl Opened {
         for change in &arguments.set {
             set(&mut plan, engine, change).map_err(Failure::Input)?;
         }
-        let models = model_catalog();
-        let model = source::model(&plan.model, &models).map_err(Failure::input)?;
+        let catalog = model_catalog();
+        let model = source::model(&plan.model, &catalog).map_err(no_model)?;
         let preset = plan
             .model
             .preset
             .as_deref()
-            .and_then(|id| models.find(id).ok());
+            .and_then(|id| catalog.find(id).ok());
         let machine = machine(&plan)?;
         Ok(Self {
             plan,
@@ -147,15 +152,54 @@ fn detected(named: &[String], gpus: &GpuCatalog) -> Result<Machine, Failure> {
     }
 }
 
+const STANDARD_INPUT: &str = "standard input";
+
 fn standard_input() -> Result<String, Failure> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
+    // One more than allowed tells a full plan from a longer text, which must not be cut to a plan that says less.
     let read = std::io::stdin()
         .lock()
-        .take(plan::MAX_BYTES)
-        .read_to_string(&mut text);
-    read.context("cannot read standard input")
+        .take(plan::MAX_BYTES + 1)
+        .read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot read {STANDARD_INPUT}"))
         .map_err(Failure::Io)?;
-    Ok(text)
+    let limit = plan::MAX_BYTES;
+    if bytes.len() as u64 > limit {
+        return Err(Failure::io(anyhow!(
+            "this is larger than the {limit} bytes of the largest plan: {STANDARD_INPUT}"
+        )));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::io(anyhow!("this is not text in UTF-8: {STANDARD_INPUT}")))
+}
+
+fn plan_file(path: &Path) -> Result<String, Failure> {
+    if path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
+    {
+        return Err(Failure::input(anyhow!(
+            "this is a model file, not a plan: {}; `plimsoll project` wants a plan, which names its model",
+            path.display()
+        )));
+    }
+    store::read(path, plan::MAX_BYTES).map_err(Failure::io)
+}
+
+fn no_model(error: source::Error) -> Failure {
+    match error {
+        source::Error::Read(_) | source::Error::Preset(models::Error::Unreadable(_)) => {
+            Failure::io(error)
+        }
+        _ => Failure::input(error),
+    }
+}
+
+/// A value as in a plan file, and nothing after it.
+fn parsed(value: &str) -> Option<Value> {
+    let mut table: BTreeMap<String, Value> = toml::from_str(&format!("value = {value}")).ok()?;
+    let value = table.remove("value");
+    value.filter(|_| table.is_empty())
 }
 
 /// `name=value`, the value as in a plan file or as a bare word.
@@ -165,14 +209,10 @@ fn set(plan: &mut Plan, engine: &dyn Engine, change: &str) -> anyhow::Result<()>
         .ok_or_else(|| anyhow!("--set takes NAME=VALUE, not `{change}`"))?;
     let name = name.trim().replace('-', "_");
     let value = value.trim();
-    let parsed =
-        toml::from_str::<std::collections::BTreeMap<String, Value>>(&format!("value = {value}"))
-            .ok()
-            .and_then(|mut table| table.remove("value"));
-    let value = match parsed {
-        Some(value) => value,
-        None => Value::Text(value.to_owned()),
-    };
+    // "3,1" is a list, as the engines take it.
+    let value = parsed(value)
+        .or_else(|| parsed(&format!("[{value}]")).filter(|_| value.contains(',')))
+        .unwrap_or_else(|| Value::Text(value.to_owned()));
     if let Some(setting) = setting::find(engine, &name) {
         // The plan may use another spelling of the same setting.
         plan.settings

@@ -7,7 +7,7 @@ use plimsoll::projection::{Category, Severity, grouped};
 use plimsoll::report::{DeviceReport, Report, Verdict};
 use plimsoll::units::{Bytes, GIB};
 
-use super::answer::{print, print_json};
+use super::answer::{print_json, print_plain};
 use super::opened::Opened;
 use super::table::Table;
 use super::{Answer, Failure, PlanArguments};
@@ -32,7 +32,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     if options.json {
         print_json(&report)?;
     } else {
-        print(&text(&report, options.why))?;
+        print_plain(&text(&report, options.why))?;
     }
     Ok(match report.verdict {
         Verdict::Fits | Verdict::Tight => Answer::Yes,
@@ -56,16 +56,18 @@ fn text(report: &Report, why: bool) -> String {
     line(&mut text, format_args!("{}\n", report.sentence()));
     text.push_str(&memory(report));
     line(&mut text, format_args!(""));
-    line(
-        &mut text,
-        format_args!(
-            "{} of tensors in the file, {:.2} bits per weight; {} loaded; {} per token of context",
-            derived.file_bytes,
-            derived.bits_per_weight,
-            derived.weights_bytes,
-            Bytes::new(derived.kv_bytes_per_token.max(0.0) as u64),
-        ),
-    );
+    if derived.file_bytes != Bytes::ZERO {
+        line(
+            &mut text,
+            format_args!(
+                "{} of tensors in the file, {:.2} bits per weight; {} loaded; {} per token of context",
+                derived.file_bytes,
+                derived.bits_per_weight,
+                derived.weights_bytes,
+                Bytes::new(derived.kv_bytes_per_token.max(0.0) as u64),
+            ),
+        );
+    }
     if let Some(tokens) = derived.max_context_tokens {
         line(
             &mut text,

@@ -54,7 +54,7 @@ pub enum Error {
         nearest: Option<String>,
     },
     /// An override that changes nothing.
-    #[error("`{field}` is no field of this model{}", suggestion(.nearest.as_deref()))]
+    #[error("`{field}` is no known field{}", suggestion(.nearest.as_deref()))]
     Override {
         /// As written.
         field: String,
@@ -65,7 +65,7 @@ pub enum Error {
 
 fn suggestion(nearest: Option<&str>) -> String {
     nearest
-        .map(|name| format!("; did you mean `{name}`?"))
+        .map(|name| format!(" (did you mean `{name}`?)"))
         .unwrap_or_default()
 }
 

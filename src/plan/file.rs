@@ -1,5 +1,7 @@
 //! The plan as a file: reading with clear refusals, migration of older schemas, writing.
 
+mod words;
+
 use toml::{Table, Value as Toml};
 
 use super::{Plan, SCHEMA};
@@ -37,10 +39,19 @@ pub enum Error {
         /// As written.
         found: String,
     },
+    /// Fitting knows no such aim.
+    #[error("`objective` cannot be {found:?}; it is one of {}", OBJECTIVES.join(", "))]
+    Objective {
+        /// As written.
+        found: String,
+    },
     /// Neither or both ways to name the model.
     #[error("[model] needs exactly one of `preset` and `path`")]
     Model,
 }
+
+/// What fitting can make best.
+const OBJECTIVES: [&str; 4] = ["context", "quality", "speed", "batch"];
 
 fn suggestion(nearest: Option<&str>) -> String {
     nearest
@@ -65,7 +76,7 @@ impl Plan {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut table: Table = text
             .parse()
-            .map_err(|error: toml::de::Error| Error::Syntax(flat(&error.to_string())))?;
+            .map_err(|error: toml::de::Error| refusal(&error, text))?;
         let schema = schema(&table)?;
         let plan: Self = if schema == SCHEMA as usize {
             // From the text, so that errors know their line.
@@ -77,6 +88,12 @@ impl Plan {
             table.insert("schema".to_owned(), Toml::Integer(i64::from(SCHEMA)));
             table.try_into().map_err(|error| refusal(&error, ""))?
         };
+        let objective = plan.fit.objective.as_deref();
+        if let Some(found) = objective.filter(|word| !OBJECTIVES.contains(word)) {
+            return Err(Error::Objective {
+                found: found.to_owned(),
+            });
+        }
         if plan.model.preset.is_some() == plan.model.path.is_some() {
             return Err(Error::Model);
         }
@@ -127,7 +144,7 @@ fn refusal(error: &toml::de::Error, text: &str) -> Error {
         .map(|before| before.matches('\n').count() + 1);
     let message = error.message();
     let Some(rest) = message.strip_prefix("unknown field `") else {
-        let text = flat(message);
+        let text = words::plain(&flat(message));
         return Error::Syntax(format!("{text}{}", place(line)));
     };
     let mut names = rest.split('`');

@@ -1,5 +1,6 @@
 //! Finding a model by what a person types.
 
+use super::super::names::LONGEST_NAME;
 use super::Entry;
 
 /// How alike two words must be to count as a slip of the keyboard (Jaro-Winkler; "deepsek" and "deepseek" have 0.97,
@@ -75,6 +76,9 @@ fn words(text: &str) -> Vec<String> {
 
 /// Up to three ids that a wrong one may have meant.
 pub(super) fn nearest<'a>(ids: impl Iterator<Item = &'a str>, wrong: &str) -> Vec<String> {
+    if wrong.len() > LONGEST_NAME {
+        return Vec::new();
+    }
     let wanted = words(wrong).concat();
     let mut scored: Vec<(f64, &str)> = ids
         .map(|id| (likeness(&wanted, &words(id).concat()), id))

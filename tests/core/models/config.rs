@@ -158,7 +158,7 @@ fn overrides_reach_the_language_model_by_name() {
     assert_eq!(experts.num_experts, 64);
     assert_eq!(
         overridden("Qwen3-8B", &json!({"num_hidden_layer": 4})),
-        Err("`num_hidden_layer` is no field of this model; did you mean `num_hidden_layers`? in the model Qwen3-8B".to_owned())
+        Err("`num_hidden_layer` is no known field (did you mean `num_hidden_layers`?) in the model Qwen3-8B".to_owned())
     );
     let longer = overridden("gpt-oss-20b", &json!({"num_hidden_layers": 25}));
     assert_eq!(
