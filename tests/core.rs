@@ -18,9 +18,9 @@ mod llamacpp_mem;
 mod llamacpp_sizes;
 #[path = "core/models/mod.rs"]
 mod models;
+#[path = "core/plans.rs"]
+mod plans;
 #[path = "core/report.rs"]
 mod report;
-#[path = "core/reports.rs"]
-mod reports;
 #[path = "core/store.rs"]
 mod store;

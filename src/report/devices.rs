@@ -3,6 +3,7 @@
 use super::{DeviceKind, DeviceReport};
 use crate::hardware::{Machine, Pool};
 use crate::projection::DeviceTerms;
+use crate::units::Bytes;
 
 /// The devices of a machine with the terms given (missing ones are empty).
 pub(super) fn reports(machine: &Machine, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
