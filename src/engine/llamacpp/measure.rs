@@ -1,14 +1,13 @@
 //! Everything one configuration makes the engine allocate.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::auto::{Overflow, Used};
 use super::compute::{
     Buffers, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight, Purpose,
 };
 use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
-use super::curve::Curve;
 use super::file_type::FileType;
 use super::kv_cache::{self, Cells, Kind, LayerCache};
 use super::output;
@@ -39,7 +38,7 @@ pub(super) struct Measured {
     pub(super) caches: Vec<kv_cache::Group>,
     pub(super) states: Vec<recurrent::Group>,
     pub(super) output: Bytes,
-    pub(super) compute: Arc<Buffers>,
+    pub(super) compute: Buffers,
 }
 
 /// Tensors in their places.
@@ -213,7 +212,7 @@ impl<'a> Subject<'a> {
         placed: &Placed,
         fitted: bool,
         purpose: Purpose,
-    ) -> Arc<Buffers> {
+    ) -> Buffers {
         let graph = GraphPlacement {
             gpus: self.devices.len(),
             blocks: placed
@@ -247,36 +246,7 @@ impl<'a> Subject<'a> {
                 placement: graph,
             })
         });
-        let (load, window) = self.load(config, shape);
-        let any_length = GraphLoad {
-            cells: 0,
-            window_cells: window.unwrap_or(0),
-            ..load
-        };
-        // Whether attention is fused depends on the kernels for these types, not on how much is run.
-        let attention: Arc<OnceLock<bool>> = self
-            .inputs
-            .memo
-            .get(&(key, load.cache_k, load.cache_v), OnceLock::new);
-        let curve: Arc<Curve> = self
-            .inputs
-            .memo
-            .get(&(key, any_length, purpose), Curve::default);
-        curve.at(load.cells, |cells| {
-            // Turned off by the engine is not the same as asked off: the cache is laid out before that.
-            let fused = attention.get().copied().filter(|fused| *fused);
-            let load = GraphLoad {
-                cells,
-                window_cells: window.unwrap_or(cells),
-                flash_attn: load.flash_attn.or(fused),
-                ..load
-            };
-            let buffers = plan.reserve(&load, purpose);
-            if load.flash_attn.is_none() {
-                attention.get_or_init(|| buffers.flash_attn);
-            }
-            buffers
-        })
+        plan.reserve(&self.load(config, shape), purpose)
     }
 
     /// Loaded tensors as graphs use them.
@@ -303,14 +273,13 @@ impl<'a> Subject<'a> {
         originals.chain(copies).collect()
     }
 
-    /// What is run, and the cells of window layers where there are any.
-    fn load(&self, config: &Config, shape: Shape) -> (GraphLoad, Option<u64>) {
+    fn load(&self, config: &Config, shape: Shape) -> GraphLoad {
         let cells = Cells::new(config, shape);
         let window = self.caches.iter().find_map(|cache| match cache.kind {
             Kind::Window(_) | Kind::CompressedWindow(_) => Some(cells.of(cache.kind).0),
             _ => None,
         });
-        let load = GraphLoad {
+        GraphLoad {
             ubatch: shape.micro_batch,
             sequences: shape.sequences,
             kv_unified: config.unified,
@@ -332,8 +301,7 @@ impl<'a> Subject<'a> {
                 0
             },
             since_mid_2026: config.version.lean_outputs(),
-        };
-        (load, window)
+        }
     }
 }
 

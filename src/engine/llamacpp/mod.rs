@@ -3,7 +3,6 @@
 mod auto;
 mod compute;
 mod config;
-mod curve;
 pub mod file_type;
 mod host;
 mod kv_cache;

@@ -11,6 +11,9 @@ const OFFLOAD_ROWS: u64 = 32;
 /// Cells per step of the attention kernels (`FATTN_KQ_STRIDE`).
 const ATTENTION_STRIDE: u64 = 256;
 
+/// Cells from which the vector kernel no longer serves heads that share K.
+pub(super) const VECTOR_KERNEL_CELLS: u64 = 8192;
+
 /// Quantized rows are padded to this many values (`MATRIX_ROW_PADDING`).
 const ROW_PADDING: u64 = 512;
 
@@ -143,7 +146,7 @@ impl Rules {
         }
         match (quantized, self.ada) {
             (false, true) => {
-                rows == 1 && streams == 1 && !(ratio > 4 && (width >= 256 || cells >= 8192))
+                rows == 1 && streams == 1 && !(ratio > 4 && (width >= 256 || cells >= VECTOR_KERNEL_CELLS))
             }
             (false, false) => false,
             (true, true) => rows <= 2,

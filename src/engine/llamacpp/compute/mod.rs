@@ -9,11 +9,13 @@ mod backend;
 mod build;
 mod fusion;
 mod graph;
+mod linear;
 mod ops;
 mod place;
 mod plan;
 mod reserve;
 mod schedule;
+mod segments;
 mod shorten;
 mod tensor;
 

@@ -1,12 +1,15 @@
 //! The memory of a whole graph: which tensor is placed when, over which source, and given back when
 //! (`ggml_gallocr_alloc_graph_impl`, `ggml/src/ggml-alloc.c` 0.6.0-dev).
 
+use std::cmp::Ordering;
+
 use super::alloc::Allocator;
 use super::backend::Rules;
 use super::fusion::Keep;
 use super::graph::Graph;
+use super::linear::{Domain, Linear};
 use super::schedule::Schedule;
-use super::tensor::{Id, MAX_SOURCES, Part, Stage};
+use super::tensor::{Id, MAX_SOURCES, Stage};
 
 /// Alignment of CUDA buffers (`ggml_backend_cuda_buffer_type_get_alignment`).
 const GPU_ALIGNMENT: u64 = 128;
@@ -17,11 +20,9 @@ const HOST_ALIGNMENT: u64 = 32;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Placed {
     /// Bytes the buffer must have.
-    pub(super) bytes: u64,
+    pub(super) bytes: Linear,
     /// What was being computed when it grew to that.
     pub(super) peak: Stage,
-    /// What it holds at that point, by part, largest first.
-    pub(super) held: Vec<(Part, u64)>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -29,7 +30,7 @@ struct State {
     children: u32,
     views: u32,
     backend: u8,
-    offset: u64,
+    offset: Linear,
     /// Memory of its own that has not passed to another tensor.
     allocated: bool,
 }
@@ -43,10 +44,25 @@ struct Step {
     dependency: bool,
 }
 
-/// Places every tensor of the graph; one entry per backend.
-pub(super) fn place(graph: &Graph, rules: Rules, schedule: &Schedule, keep: &Keep) -> Vec<Placed> {
+/// The same graph at another context, from which sizes as functions of the context follow.
+#[derive(Clone, Copy)]
+pub(super) struct Twin<'a> {
+    pub(super) graph: &'a Graph,
+    /// Its context in steps.
+    pub(super) steps: i64,
+}
+
+/// Places every tensor of the graph; one entry per backend. Sizes hold over what is left of the domain.
+pub(super) fn place(
+    graph: &Graph,
+    twin: Option<Twin<'_>>,
+    rules: Rules,
+    schedule: &Schedule,
+    keep: &Keep,
+    domain: &mut Domain,
+) -> Vec<Placed> {
     let steps = steps(graph, schedule, keep);
-    let mut placing = Placing::new(graph, rules);
+    let mut placing = Placing::new(graph, twin, rules, domain);
     placing.leafs(schedule);
     placing.count(&steps);
     for step in &steps {
@@ -100,32 +116,32 @@ fn steps(graph: &Graph, schedule: &Schedule, keep: &Keep) -> Vec<Step> {
 
 struct Placing<'a> {
     graph: &'a Graph,
+    twin: Option<Twin<'a>>,
     rules: Rules,
+    domain: &'a mut Domain,
     states: Vec<State>,
     buffers: Vec<Allocator>,
     peaks: Vec<Stage>,
-    sizes: Vec<u64>,
+    sizes: Vec<Option<Linear>>,
 }
 
 impl<'a> Placing<'a> {
-    fn new(graph: &'a Graph, rules: Rules) -> Self {
+    fn new(
+        graph: &'a Graph,
+        twin: Option<Twin<'a>>,
+        rules: Rules,
+        domain: &'a mut Domain,
+    ) -> Self {
         let backends = usize::from(rules.cpu()) + 1;
-        let alignment = |backend| {
-            if backend < usize::from(rules.gpus) {
-                GPU_ALIGNMENT
-            } else {
-                HOST_ALIGNMENT
-            }
-        };
         Self {
             graph,
+            twin,
             rules,
+            domain,
             states: vec![State::default(); graph.arena.len()],
-            buffers: (0..backends)
-                .map(|backend| Allocator::new(alignment(backend)))
-                .collect(),
-            peaks: vec![graph.at(Id::NONE).stage; backends],
-            sizes: vec![0; graph.arena.len()],
+            buffers: vec![Allocator::new(); backends],
+            peaks: vec![Stage::NOTHING; backends],
+            sizes: vec![None; graph.arena.len()],
         }
     }
 
@@ -210,14 +226,34 @@ impl<'a> Placing<'a> {
         }
     }
 
-    fn bytes(&mut self, id: Id, backend: u8) -> u64 {
-        let known = self.sizes.get(id.index()).copied().unwrap_or(0);
-        if known != 0 {
+    /// Bytes of a tensor in a buffer, aligned.
+    fn bytes(&mut self, id: Id, backend: u8) -> Linear {
+        let known = self.sizes.get(id.index()).copied().flatten();
+        if let Some(known) = known {
             return known;
         }
-        let bytes = self.rules.alloc_bytes(self.graph, backend, id);
+        let alignment = if backend < self.rules.gpus {
+            GPU_ALIGNMENT
+        } else {
+            HOST_ALIGNMENT
+        };
+        let aligned = |graph: &Graph| {
+            let bytes = self.rules.alloc_bytes(graph, backend, id);
+            bytes.checked_next_multiple_of(alignment).unwrap_or(bytes)
+        };
+        let here = aligned(self.graph);
+        let bytes = match self.twin {
+            Some(twin) => {
+                let there = aligned(twin.graph);
+                Linear::through((self.domain.at, here), (twin.steps, there))
+            }
+            None => Linear::constant(here),
+        };
+        if !bytes.keeps_alignment(alignment) {
+            self.domain.narrow();
+        }
         if let Some(slot) = self.sizes.get_mut(id.index()) {
-            *slot = bytes;
+            *slot = Some(bytes);
         }
         bytes
     }
@@ -234,9 +270,8 @@ impl<'a> Placing<'a> {
         let Some(buffer) = self.buffers.get_mut(usize::from(backend)) else {
             return;
         };
-        let before = buffer.grown();
-        let offset = buffer.allocate(bytes);
-        if buffer.grown() > before
+        let (offset, grows) = buffer.allocate(bytes, self.domain);
+        if grows
             && let Some(peak) = self.peaks.get_mut(usize::from(backend))
         {
             *peak = tensor.stage;
@@ -268,9 +303,8 @@ impl<'a> Placing<'a> {
                 own.offset = state.offset;
             });
             if let Some(buffer) = self.buffers.get_mut(usize::from(state.backend)) {
-                let (old, new) = (buffer.aligned(old), buffer.aligned(new));
-                if old > new {
-                    buffer.release(state.offset.saturating_add(new), old - new);
+                if self.domain.compare(old, new) == Ordering::Greater {
+                    buffer.release(state.offset + new, old - new, self.domain);
                 }
             }
             return true;
@@ -285,7 +319,7 @@ impl<'a> Placing<'a> {
         let state = self.state(id);
         let bytes = self.bytes(id, state.backend);
         if let Some(buffer) = self.buffers.get_mut(usize::from(state.backend)) {
-            buffer.release(state.offset, bytes);
+            buffer.release(state.offset, bytes, self.domain);
         }
         self.change(id, |state| state.allocated = false);
     }
@@ -297,7 +331,6 @@ impl<'a> Placing<'a> {
             .map(|(buffer, peak)| Placed {
                 bytes: buffer.grown(),
                 peak,
-                held: Vec::new(),
             })
             .collect()
     }

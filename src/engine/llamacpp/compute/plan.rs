@@ -1,10 +1,13 @@
 //! The model as a graph builder meets it: blocks with their weights, what stands outside of them, devices.
 
 use crate::model::{
-    Activation, AltUp, HyperConnections, Layer, Model, Norm, PerLayerInputs, product,
+    Activation, AltUp, HyperConnections, Layer, Mixer, Model, Norm, PerLayerInputs, product,
 };
 use crate::quant::Type;
 
+use super::backend::VECTOR_KERNEL_CELLS;
+use super::linear::STEP;
+use super::segments::Segments;
 use super::shorten::{Shortened, shorten};
 use super::{GraphConfig, PlacedWeight};
 
@@ -102,6 +105,8 @@ pub(in crate::engine::llamacpp) struct GraphPlan {
     pub(super) compute_capability: u32,
     /// Every block and every weight of a block is on a GPU.
     pub(super) all_on_gpus: bool,
+    /// Buffers that are known.
+    pub(super) segments: Segments,
 }
 
 impl GraphPlan {
@@ -152,7 +157,28 @@ impl GraphPlan {
             kv_offload: placement.kv_offload,
             op_offload: placement.op_offload,
             compute_capability: placement.compute_capability,
+            segments: Segments::default(),
         }
+    }
+}
+
+impl GraphPlan {
+    /// Steps of cells at which sizes bend or kernels change.
+    pub(super) fn breakpoints(&self) -> impl Iterator<Item = i64> {
+        let chosen = self.blocks.iter().filter_map(|block| {
+            let Mixer::Latent(latent) = &block.layer.mixer else {
+                return None;
+            };
+            let chosen = latent.sparse?.index_topk.div_ceil(STEP);
+            i64::try_from(chosen).ok()
+        });
+        chosen.chain(i64::try_from(VECTOR_KERNEL_CELLS / STEP).ok())
+    }
+
+    /// Some block has a state, which takes other operations for one token than for many.
+    pub(super) fn is_recurrent(&self) -> bool {
+        let mut blocks = self.blocks.iter();
+        blocks.any(|block| block.layer.mixer.is_recurrent())
     }
 }
 

@@ -1,13 +1,18 @@
 //! The graphs that are reserved, and the buffers they need (`llama_context::sched_reserve`, `graph_reserve` in
 //! `src/llama-context.cpp` 0.6.0-dev).
 
+use std::cmp::Ordering;
+use std::sync::Arc;
+
 use super::GraphLoad;
 use super::backend::Rules;
 use super::build::{self, Batch, Built};
 use super::fusion::{self, Keep};
-use super::place::{Placed, place};
+use super::linear::Domain;
+use super::place::{Placed, Twin, place};
 use super::plan::GraphPlan;
 use super::schedule::Schedule;
+use super::segments::{self, Segment};
 use super::tensor::Stage;
 use crate::units::Bytes;
 
@@ -61,63 +66,105 @@ impl GraphPlan {
         load: &GraphLoad,
         purpose: Purpose,
     ) -> Buffers {
-        let run = Run {
-            plan: self,
-            load,
-            rules: Rules {
-                gpus: self.gpus,
-                op_offload: self.op_offload,
-                attention_copies: load.since_mid_2026,
-                tensor_cores: self.compute_capability >= 75,
-                ada: self.compute_capability >= 89,
-            },
-        };
-        let pinned = purpose == Purpose::Allocation;
-        let prompt = |flash_attn| run.place(run.schedule(run.prompt(), flash_attn, pinned));
-        let (flash_attn, placed) = match load.flash_attn {
-            Some(asked) if purpose == Purpose::DryRun || self.prompt_decides(load) => {
-                (asked, prompt(asked))
-            }
-            _ => {
-                let (flash_attn, decode) = run.decode();
-                let placed = match purpose {
-                    Purpose::Allocation => larger(prompt(flash_attn), run.place(decode)),
-                    Purpose::DryRun => prompt(flash_attn),
-                };
-                (flash_attn, placed)
-            }
+        let steps = segments::steps(load);
+        let segment = match steps {
+            Some(steps) => self
+                .segments
+                .around((segments::at(load, 0), purpose), steps, || {
+                    self.segment(load, steps, purpose)
+                }),
+            None => Arc::new(self.point(load, purpose)),
         };
         let buffer = |backend: u8| {
-            let placed = placed.get(usize::from(backend));
+            let placed = segment.placed.get(usize::from(backend));
             ComputeBuffer {
-                bytes: placed.map_or(Bytes::ZERO, |placed| Bytes::new(placed.bytes)),
+                bytes: placed.map_or(Bytes::ZERO, |placed| {
+                    Bytes::new(placed.bytes.at(steps.unwrap_or(0)))
+                }),
                 peak: placed.map_or(Stage::NOTHING, |placed| placed.peak),
             }
         };
         Buffers {
             gpus: self.stand_ins.iter().map(|&gpu| buffer(gpu)).collect(),
             host: buffer(self.gpus),
-            flash_attn,
+            flash_attn: segment.flash_attn,
             exactness: build::exactness(self),
             copies: if self.pipeline { 4 } else { 1 },
         }
     }
-}
 
-impl GraphPlan {
-    /// Whether every tensor of the prompt's graph is at least as large as its counterpart in that of one token per
-    /// sequence, on the same device. With a part on the CPU it need not be: few tokens stay there.
-    fn prompt_decides(&self, load: &GraphLoad) -> bool {
-        self.all_on_gpus && self.kv_offload && load.outputs.min(load.ubatch) >= load.sequences
+    /// The buffers at one context.
+    fn point(&self, load: &GraphLoad, purpose: Purpose) -> Segment {
+        let run = Run::new(self, load);
+        let mut domain = Domain::everywhere(0);
+        domain.narrow();
+        let reserved = run.reserve(purpose);
+        let graphs = reserved.graphs.iter();
+        let placed = graphs
+            .map(|graph| run.place(graph, None, &mut domain))
+            .collect();
+        domain.narrow();
+        larger(placed, reserved.flash_attn, &mut domain)
+    }
+
+    /// The buffers around a context, as far as everything is decided alike.
+    fn segment(&self, load: &GraphLoad, steps: i64, purpose: Purpose) -> Segment {
+        let mut domain = Domain::everywhere(steps);
+        for step in self.breakpoints() {
+            domain.split(step);
+        }
+        let other = if steps < domain.high {
+            steps + 1
+        } else {
+            steps - 1
+        };
+        let (here, there) = (segments::at(load, steps), segments::at(load, other));
+        let (run, twin) = (Run::new(self, &here), Run::new(self, &there));
+        let (reserved, twins) = (run.reserve(purpose), twin.reserve(purpose));
+        if other < domain.low || !reserved.is_like(&twins) {
+            return self.point(load, purpose).only_at(steps);
+        }
+        let graphs = reserved.graphs.iter().zip(&twins.graphs);
+        let placed = graphs
+            .map(|(graph, twin)| {
+                let twin = Twin {
+                    graph: &twin.built.graph,
+                    steps: other,
+                };
+                run.place(graph, Some(twin), &mut domain)
+            })
+            .collect();
+        larger(placed, reserved.flash_attn, &mut domain)
     }
 }
 
 /// The larger of each buffer: it grows to what any graph needs.
-fn larger(one: Vec<Placed>, other: Vec<Placed>) -> Vec<Placed> {
-    let pairs = one.into_iter().zip(other);
-    pairs
-        .map(|(one, other)| if other.bytes > one.bytes { other } else { one })
-        .collect()
+fn larger(graphs: Vec<Vec<Placed>>, flash_attn: bool, domain: &mut Domain) -> Segment {
+    let placed = graphs.into_iter().reduce(|one, other| {
+        let pairs = one.into_iter().zip(other);
+        pairs
+            .map(|(one, other)| match domain.compare(other.bytes, one.bytes) {
+                Ordering::Greater => other,
+                Ordering::Less | Ordering::Equal => one,
+            })
+            .collect()
+    });
+    Segment {
+        low: domain.low,
+        high: domain.high,
+        placed: placed.unwrap_or_default(),
+        flash_attn,
+    }
+}
+
+impl Segment {
+    fn only_at(self, steps: i64) -> Self {
+        Self {
+            low: steps,
+            high: steps,
+            ..self
+        }
+    }
 }
 
 struct Run<'a> {
@@ -130,9 +177,40 @@ struct Run<'a> {
 struct Scheduled {
     built: Built,
     schedule: Schedule,
+    keep: Keep,
 }
 
-impl Run<'_> {
+/// The graphs that are reserved.
+struct Reserved {
+    graphs: Vec<Scheduled>,
+    flash_attn: bool,
+}
+
+impl Reserved {
+    /// The same nodes on the same devices.
+    fn is_like(&self, other: &Self) -> bool {
+        let mut pairs = self.graphs.iter().zip(&other.graphs);
+        self.flash_attn == other.flash_attn
+            && self.graphs.len() == other.graphs.len()
+            && pairs.all(|(one, other)| one.is_like(other))
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(plan: &'a GraphPlan, load: &'a GraphLoad) -> Self {
+        Self {
+            plan,
+            load,
+            rules: Rules {
+                gpus: plan.gpus,
+                op_offload: plan.op_offload,
+                attention_copies: load.since_mid_2026,
+                tensor_cores: plan.compute_capability >= 75,
+                ada: plan.compute_capability >= 89,
+            },
+        }
+    }
+
     /// A full micro-batch, in equal parts for all sequences.
     fn prompt(&self) -> Batch {
         let sequences = self.load.sequences.max(1);
@@ -144,20 +222,60 @@ impl Run<'_> {
         }
     }
 
-    /// The graph of one token per sequence, which also decides on fused attention.
-    fn decode(&self) -> (bool, Scheduled) {
+    /// One token per sequence.
+    fn decode(&self) -> Batch {
         let sequences = self.load.sequences.max(1);
-        let batch = Batch {
+        Batch {
             tokens: sequences,
             sequences,
             outputs: sequences,
+        }
+    }
+
+    /// The prompt's graph is the same as that of one token per sequence, only larger throughout: the second need not be
+    /// made. Where operations move between devices with the number of tokens, or layers have other nodes for one token,
+    /// it must.
+    fn prompt_suffices(&self) -> bool {
+        let (prompt, decode) = (self.prompt(), self.decode());
+        self.plan.all_on_gpus
+            && self.plan.all_offloaded
+            && self.plan.kv_offload
+            && !self.plan.is_recurrent()
+            && prompt.outputs >= decode.outputs
+            && prompt.tokens >= decode.tokens.saturating_mul(4).max(32)
+    }
+
+    fn reserve(&self, purpose: Purpose) -> Reserved {
+        // The graph that decides on fused attention.
+        let suffices = self.prompt_suffices();
+        let batch = if suffices {
+            self.prompt()
+        } else {
+            self.decode()
         };
         let asked = self.load.flash_attn;
-        let scheduled = self.schedule(batch, asked.unwrap_or(true), true);
-        if asked.is_none() && !scheduled.attention_is_at_home() {
-            return (false, self.schedule(batch, false, true));
+        let pinned = purpose == Purpose::Allocation;
+        if let (Some(flash_attn), false) = (asked, pinned) {
+            return Reserved {
+                graphs: vec![self.schedule(self.prompt(), flash_attn, false)],
+                flash_attn,
+            };
         }
-        (asked.unwrap_or(true), scheduled)
+        let mut flash_attn = asked.unwrap_or(true);
+        let mut deciding = self.schedule(batch, flash_attn, true);
+        if asked.is_none() && !deciding.attention_is_at_home() {
+            flash_attn = false;
+            if pinned {
+                deciding = self.schedule(batch, false, true);
+            }
+        }
+        let prompt = || self.schedule(self.prompt(), flash_attn, pinned);
+        let graphs = match (pinned, suffices) {
+            (true, true) => vec![deciding],
+            (true, false) => vec![prompt(), deciding],
+            (false, _) => vec![prompt()],
+        };
+        Reserved { graphs, flash_attn }
     }
 
     fn schedule(&self, batch: Batch, flash_attn: bool, pinned: bool) -> Scheduled {
@@ -165,26 +283,49 @@ impl Run<'_> {
         if !pinned {
             built.graph.pins.clear();
         }
-        let schedule = Schedule::new(&mut built.graph, self.rules, self.plan.pipeline);
-        Scheduled { built, schedule }
-    }
-
-    fn place(&self, scheduled: Scheduled) -> Vec<Placed> {
-        let Scheduled {
-            built: Built { graph, .. },
-            mut schedule,
-        } = scheduled;
+        let mut schedule = Schedule::new(&mut built.graph, self.rules, self.plan.pipeline);
         let mut keep = Keep::default();
         for split in &mut schedule.splits {
             if split.backend < self.rules.gpus {
-                fusion::optimize(&graph, &mut split.nodes, &mut keep);
+                fusion::optimize(&built.graph, &mut split.nodes, &mut keep);
             }
         }
-        place(&graph, self.rules, &schedule, &keep)
+        Scheduled {
+            built,
+            schedule,
+            keep,
+        }
+    }
+
+    fn place(
+        &self,
+        scheduled: &Scheduled,
+        twin: Option<Twin<'_>>,
+        domain: &mut Domain,
+    ) -> Vec<Placed> {
+        let Scheduled {
+            built,
+            schedule,
+            keep,
+        } = scheduled;
+        place(&built.graph, twin, self.rules, schedule, keep, domain)
     }
 }
 
 impl Scheduled {
+    fn is_like(&self, other: &Self) -> bool {
+        let (mine, others) = (&self.schedule.splits, &other.schedule.splits);
+        let mut pairs = mine.iter().zip(others);
+        self.built.graph.arena.len() == other.built.graph.arena.len()
+            && self.built.graph.leafs == other.built.graph.leafs
+            && mine.len() == others.len()
+            && pairs.all(|(one, other)| {
+                one.backend == other.backend
+                    && one.nodes == other.nodes
+                    && one.inputs == other.inputs
+            })
+    }
+
     /// Every attention runs on the device of its block (`resolve_fused_ops`).
     fn attention_is_at_home(&self) -> bool {
         let mut nodes = self.built.attention_nodes.iter();

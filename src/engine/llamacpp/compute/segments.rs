@@ -1,0 +1,84 @@
+//! Ranges of contexts over which buffers are known, so that few graphs serve all contexts.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::linear::STEP;
+use super::place::Placed;
+use super::{GraphLoad, Purpose};
+
+/// A range of contexts, in steps of cells.
+pub(super) struct Segment {
+    /// First step.
+    pub(super) low: i64,
+    /// Last step.
+    pub(super) high: i64,
+    /// The buffer of each backend over the range.
+    pub(super) placed: Vec<Placed>,
+    /// What `flash_attn` comes to.
+    pub(super) flash_attn: bool,
+}
+
+/// A load at any context, and what for.
+type Key = (GraphLoad, Purpose);
+
+/// Ranges kept; a sweep of one plan needs far fewer.
+const CAPACITY: usize = 256;
+
+/// What is known of a plan.
+#[derive(Default)]
+pub(super) struct Segments(Mutex<HashMap<Key, Vec<Arc<Segment>>>>);
+
+impl Segments {
+    /// The range around this context, from `find` where it is not known.
+    pub(super) fn around(
+        &self,
+        key: Key,
+        steps: i64,
+        find: impl FnOnce() -> Segment,
+    ) -> Arc<Segment> {
+        let known = {
+            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut segments = known.get(&key).into_iter().flatten();
+            segments
+                .find(|segment| segment.low <= steps && steps <= segment.high)
+                .cloned()
+        };
+        if let Some(segment) = known {
+            return segment;
+        }
+        let segment = Arc::new(find());
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= CAPACITY {
+            known.clear();
+        }
+        let segments = known.entry(key).or_default();
+        if segments.len() >= CAPACITY {
+            segments.clear();
+        }
+        segments.push(Arc::clone(&segment));
+        segment
+    }
+}
+
+/// The same load at another number of steps. A window as long as the context grows with it.
+pub(super) fn at(load: &GraphLoad, steps: i64) -> GraphLoad {
+    let cells = u64::try_from(steps).unwrap_or(0).saturating_mul(STEP);
+    GraphLoad {
+        cells,
+        window_cells: if load.window_cells == load.cells {
+            cells
+        } else {
+            load.window_cells
+        },
+        ..*load
+    }
+}
+
+/// The steps of a load; `None` where its caches do not grow by whole steps.
+pub(super) fn steps(load: &GraphLoad) -> Option<i64> {
+    let whole = load.cells > 0 && load.cells.is_multiple_of(STEP);
+    whole
+        .then(|| i64::try_from(load.cells / STEP).ok())
+        .flatten()
+}
