@@ -110,7 +110,7 @@ impl Errors {
     }
 
     /// The worst error of any compute buffer, by architecture.
-    pub fn worst_compute(&self) -> BTreeMap<&str, f64> {
+    pub(super) fn worst_compute(&self) -> BTreeMap<&str, f64> {
         let mut worst = BTreeMap::new();
         for sample in &self.samples {
             if matches!(sample.what, "gpu compute" | "host compute") {

@@ -89,8 +89,7 @@ impl Allocator {
         }
         // Empty blocks may have put the list out of order, so no search by halves.
         let mut blocks = self.free.iter();
-        let after =
-            blocks.position(|block| domain.compare(block.offset, offset) != Ordering::Less);
+        let after = blocks.position(|block| domain.compare(block.offset, offset) != Ordering::Less);
         let after = after.unwrap_or(self.free.len());
         self.free.insert(after, Block { offset, size });
     }

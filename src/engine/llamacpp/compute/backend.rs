@@ -146,7 +146,9 @@ impl Rules {
         }
         match (quantized, self.ada) {
             (false, true) => {
-                rows == 1 && streams == 1 && !(ratio > 4 && (width >= 256 || cells >= VECTOR_KERNEL_CELLS))
+                rows == 1
+                    && streams == 1
+                    && !(ratio > 4 && (width >= 256 || cells >= VECTOR_KERNEL_CELLS))
             }
             (false, false) => false,
             (true, true) => rows <= 2,

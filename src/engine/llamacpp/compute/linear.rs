@@ -158,7 +158,15 @@ mod tests {
     /// Comparisons made at one step must come out the same over the whole range.
     #[test]
     fn ranges_hold_what_they_promise() {
-        let lines = [(0, 3), (100, 1), (-50, 7), (1000, -2), (1000, 0), (7, -7), (40, 5)];
+        let lines = [
+            (0, 3),
+            (100, 1),
+            (-50, 7),
+            (1000, -2),
+            (1000, 0),
+            (7, -7),
+            (40, 5),
+        ];
         let lines = lines.map(|(base, slope)| Linear { base, slope });
         for at in 1..200 {
             for a in lines {
@@ -167,7 +175,11 @@ mod tests {
                     let here = domain.compare(a, b);
                     assert!(domain.low <= at && at <= domain.high);
                     for steps in domain.low..=domain.high.min(400) {
-                        assert_eq!(a.value(steps).cmp(&b.value(steps)), here, "{a:?} {b:?} {at} {steps}");
+                        assert_eq!(
+                            a.value(steps).cmp(&b.value(steps)),
+                            here,
+                            "{a:?} {b:?} {at} {steps}"
+                        );
                     }
                 }
             }

@@ -126,12 +126,7 @@ struct Placing<'a> {
 }
 
 impl<'a> Placing<'a> {
-    fn new(
-        graph: &'a Graph,
-        twin: Option<Twin<'a>>,
-        rules: Rules,
-        domain: &'a mut Domain,
-    ) -> Self {
+    fn new(graph: &'a Graph, twin: Option<Twin<'a>>, rules: Rules, domain: &'a mut Domain) -> Self {
         let backends = usize::from(rules.cpu()) + 1;
         Self {
             graph,
@@ -271,9 +266,7 @@ impl<'a> Placing<'a> {
             return;
         };
         let (offset, grows) = buffer.allocate(bytes, self.domain);
-        if grows
-            && let Some(peak) = self.peaks.get_mut(usize::from(backend))
-        {
+        if grows && let Some(peak) = self.peaks.get_mut(usize::from(backend)) {
             *peak = tensor.stage;
         }
         self.change(id, |state| {

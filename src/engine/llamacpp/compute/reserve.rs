@@ -143,10 +143,12 @@ fn larger(graphs: Vec<Vec<Placed>>, flash_attn: bool, domain: &mut Domain) -> Se
     let placed = graphs.into_iter().reduce(|one, other| {
         let pairs = one.into_iter().zip(other);
         pairs
-            .map(|(one, other)| match domain.compare(other.bytes, one.bytes) {
-                Ordering::Greater => other,
-                Ordering::Less | Ordering::Equal => one,
-            })
+            .map(
+                |(one, other)| match domain.compare(other.bytes, one.bytes) {
+                    Ordering::Greater => other,
+                    Ordering::Less | Ordering::Equal => one,
+                },
+            )
             .collect()
     });
     Segment {
