@@ -3,10 +3,9 @@
 use super::auto::{Overflow, largest, largest_on_a_line};
 use super::compute::Purpose;
 use super::config::{CELL_PADDING, Config, Context, Shape};
-use super::host::{gpu_overhead, host_overhead};
+use super::host::{gpu_overhead_bytes, host_overhead_bytes};
 use super::kv_cache;
 use super::measure::{Measured, Subject};
-use crate::projection::Term;
 use crate::units::Bytes;
 
 /// Most sequences (`LLAMA_MAX_SEQ`, `src/llama-cparams.h` 0.6.0-dev).
@@ -79,14 +78,14 @@ pub(super) fn slack(subject: &Subject<'_>, config: &Config, overflows: &[Overflo
     let model = subject.inputs.model;
     let used = measured.used();
     let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
-    let sum = |terms: &[Term]| signed(terms.iter().map(|term| term.bytes).sum());
     let on_gpus: Vec<i64> = subject
         .devices
         .iter()
         .zip(&used)
         .map(|(device, used)| {
-            let overhead = gpu_overhead(device.gpu, model, measured.shape.micro_batch);
-            used.total.saturating_add(sum(&overhead))
+            let micro_batch = measured.shape.micro_batch;
+            let overhead = gpu_overhead_bytes(device.gpu, subject.width, micro_batch);
+            used.total.saturating_add(signed(overhead))
         })
         .collect();
     let mut left: Vec<i64> = subject
@@ -106,7 +105,7 @@ pub(super) fn slack(subject: &Subject<'_>, config: &Config, overflows: &[Overflo
         .last()
         .map_or(0, |used| used.total)
         .saturating_add(signed(measured.output))
-        .saturating_add(signed(host_overhead(model).bytes));
+        .saturating_add(signed(host_overhead_bytes(model)));
     let free = match machine.pool() {
         // What the GPU takes of one memory is gone for the processor, and the margin is one of the GPU.
         Some(pool) => {

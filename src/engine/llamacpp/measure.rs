@@ -9,6 +9,7 @@ use super::compute::{
 };
 use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
 use super::file_type::FileType;
+use super::host::widest_input;
 use super::kv_cache::{self, Cells, Kind, LayerCache};
 use super::output;
 use super::placement::{self, Placement, PlacementConfig};
@@ -26,6 +27,8 @@ pub(super) struct Subject<'a> {
     pub(super) devices: Vec<Device<'a>>,
     /// `n_ctx_train` of the file.
     pub(super) trained: u64,
+    /// Elements per token that enter the widest matrix product.
+    pub(super) width: u64,
     free: Vec<Bytes>,
     caches: Arc<Vec<LayerCache>>,
     states: Arc<Vec<LayerState>>,
@@ -90,6 +93,7 @@ impl<'a> Subject<'a> {
             table,
             devices,
             trained: trained(model),
+            width: widest_input(model),
             free,
             caches,
             states,

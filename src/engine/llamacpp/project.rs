@@ -172,7 +172,11 @@ fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<D
     let mut devices: Vec<DeviceTerms> = vec![DeviceTerms::default(); gpus];
     for (position, device) in subject.devices.iter().enumerate() {
         let mut terms = buffers(subject, config, measured, Some(position));
-        terms.extend(gpu_overhead(device.gpu, model, measured.shape.micro_batch));
+        terms.extend(gpu_overhead(
+            device.gpu,
+            subject.width,
+            measured.shape.micro_batch,
+        ));
         if let Some(slot) = devices.get_mut(device.index) {
             slot.terms = terms;
         }

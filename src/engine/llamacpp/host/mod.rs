@@ -4,4 +4,6 @@ mod cache;
 mod overhead;
 
 pub(super) use cache::cache_terms;
-pub(super) use overhead::{gpu_overhead, host_overhead};
+pub(super) use overhead::{
+    gpu_overhead, gpu_overhead_bytes, host_overhead, host_overhead_bytes, widest_input,
+};

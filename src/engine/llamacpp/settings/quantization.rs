@@ -2,6 +2,7 @@
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting};
 use super::shape::{choices, off, setting};
+use crate::engine::llamacpp::file_type::FileType;
 use crate::plan::Value;
 
 const CACHE_TYPES: &[(&str, &str)] = &[
@@ -24,47 +25,23 @@ fn f16(_: &Scope<'_>) -> Value {
     Value::Text("f16".to_owned())
 }
 
-/// Names of `tools/quantize` for the file types of `include/llama.h`, largest first.
-const FILE_TYPES: &[(&str, &str)] = &[
-    ("F32", ""),
-    ("BF16", "as published"),
-    ("F16", ""),
-    ("Q8_0", "no visible loss"),
-    ("Q6_K", ""),
-    ("Q5_K_M", ""),
-    ("Q5_K_S", ""),
-    ("Q5_1", ""),
-    ("Q5_0", ""),
-    ("Q4_K_M", "the usual choice"),
-    ("Q4_K_S", ""),
-    ("Q4_1", ""),
-    ("Q4_0", ""),
-    ("IQ4_NL", ""),
-    ("IQ4_XS", ""),
-    ("MXFP4_MOE", "experts in MXFP4, the rest Q8_0"),
-    ("Q3_K_L", ""),
-    ("Q3_K_M", ""),
-    ("Q3_K_S", ""),
-    ("IQ3_M", ""),
-    ("IQ3_S", ""),
-    ("IQ3_XS", "needs an importance matrix"),
-    ("IQ3_XXS", "needs an importance matrix"),
-    ("Q2_K", ""),
-    ("Q2_K_S", "needs an importance matrix"),
-    ("IQ2_M", "needs an importance matrix"),
-    ("IQ2_S", "needs an importance matrix"),
-    ("IQ2_XS", "needs an importance matrix"),
-    ("IQ2_XXS", "needs an importance matrix"),
-    ("Q2_0", ""),
-    ("TQ2_0", "for models trained in ternary"),
-    ("TQ1_0", "for models trained in ternary"),
-    ("IQ1_M", "needs an importance matrix"),
-    ("IQ1_S", "needs an importance matrix"),
-    ("Q1_0", ""),
-];
-
+/// Every file type of the quantizer, largest first.
 fn file_types(_: &Scope<'_>) -> Vec<Choice> {
-    choices(FILE_TYPES)
+    let hint = |kind: FileType| match kind {
+        FileType::BF16 => "as published",
+        FileType::Q8_0 => "no visible loss",
+        FileType::Q4_K_M => "the usual choice",
+        FileType::MXFP4_MOE => "experts in MXFP4, the rest Q8_0",
+        FileType::TQ1_0 | FileType::TQ2_0 => "for models trained in ternary",
+        _ => "",
+    };
+    FileType::ALL
+        .into_iter()
+        .map(|kind| Choice {
+            word: kind.name(),
+            hint: hint(kind).to_owned(),
+        })
+        .collect()
 }
 
 fn default_file_type(_: &Scope<'_>) -> Value {

@@ -30,6 +30,8 @@ pub struct TensorTable {
     pub fallbacks: usize,
     /// The quantizer writes such a file only with an importance matrix.
     pub requires_imatrix: bool,
+    /// Bytes and elements of all tensors.
+    totals: (Bytes, u64),
     /// Equal for equal tables; keys of caches are made of it.
     pub fingerprint: u64,
 }
@@ -129,14 +131,20 @@ impl TensorTable {
         let mut hasher = DefaultHasher::new();
         (model.fingerprint, file_type, imatrix).hash(&mut hasher);
         let fingerprint = hasher.finish();
+        let rows: Vec<Row> = tensors
+            .into_iter()
+            .zip(types)
+            .map(|(tensor, kind)| Row::new(tensor, kind, states))
+            .collect();
+        let elements = rows.iter().map(|row| row.tensor.elements());
         Ok(Self {
             architecture,
             file_type,
-            rows: tensors
-                .into_iter()
-                .zip(types)
-                .map(|(tensor, kind)| Row::new(tensor, kind, states))
-                .collect(),
+            totals: (
+                rows.iter().map(|row| row.bytes).sum(),
+                elements.fold(0, u64::saturating_add),
+            ),
+            rows,
             blocks,
             all_blocks,
             tied,
@@ -148,14 +156,12 @@ impl TensorTable {
 
     /// Bytes of all tensors in the file.
     pub fn file_bytes(&self) -> Bytes {
-        self.rows.iter().map(|row| row.bytes).sum()
+        self.totals.0
     }
 
     /// Elements of all tensors in the file: what the engine prints as its parameters.
     pub fn elements(&self) -> u64 {
-        self.rows
-            .iter()
-            .fold(0, |sum: u64, row| sum.saturating_add(row.tensor.elements()))
+        self.totals.1
     }
 
     /// Bits per element over the whole file.
