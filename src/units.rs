@@ -59,6 +59,7 @@ impl Bytes {
     }
 
     /// The difference, zero where `other` is larger.
+    #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -70,6 +71,7 @@ impl Bytes {
     }
 
     /// `self * numerator / denominator` without intermediate overflow; zero where the denominator is zero.
+    #[must_use]
     pub fn mul_ratio(self, numerator: u64, denominator: u64) -> Self {
         if denominator == 0 {
             return Self::ZERO;
@@ -79,6 +81,7 @@ impl Bytes {
     }
 
     /// Rounded up to a multiple of `alignment` (itself where `alignment` is zero).
+    #[must_use]
     pub fn align_up(self, alignment: u64) -> Self {
         match self.0.checked_next_multiple_of(alignment) {
             Some(aligned) => Self(aligned),

@@ -1,4 +1,5 @@
 //! The real binary: exit codes, output, messages. No display, no GPU.
+#![expect(clippy::expect_used, reason = "what cannot go on should say where")]
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -34,7 +34,7 @@ impl Options {
     }
 
     /// Prints the rows in one of the two forms; none is a no.
-    fn finish(&self, key: &str, rows: Vec<Value>, table: &Table) -> Result<Answer, Failure> {
+    fn finish(&self, key: &str, rows: &[Value], table: &Table) -> Result<Answer, Failure> {
         if rows.is_empty() {
             return Err(Failure::no(anyhow!(
                 "nothing matches `{}`",
@@ -78,7 +78,7 @@ pub(super) fn models(options: &Options) -> Result<Answer, Failure> {
         ]);
         rows.push(model(entry));
     }
-    options.finish("models", rows, &table)
+    options.finish("models", &rows, &table)
 }
 
 fn model(entry: &Entry) -> Value {
@@ -144,7 +144,7 @@ pub(super) fn gpus(options: &Options) -> Result<Answer, Failure> {
             "sources": gpu.sources,
         }));
     }
-    options.finish("gpus", rows, &table)
+    options.finish("gpus", &rows, &table)
 }
 
 fn gibibytes(bytes: Bytes) -> String {
@@ -184,5 +184,5 @@ pub(super) fn machines(options: &Options) -> Result<Answer, Failure> {
         ]);
         rows.push(json!({ "id": preset.id, "name": preset.name, "note": preset.note, "machine": machine }));
     }
-    options.finish("machines", rows, &table)
+    options.finish("machines", &rows, &table)
 }

@@ -20,7 +20,7 @@ pub(super) struct Options {
 pub(super) fn this_machine(gpus: &GpuCatalog) -> Detection {
     let sources = Sources::from_environment(|name| std::env::var(name).ok());
     gpus.detect(&sources, &|progress| {
-        log::debug!("asking {}", progress.title)
+        log::debug!("asking {}", progress.title);
     })
 }
 

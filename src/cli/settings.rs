@@ -1,5 +1,7 @@
 //! `plimsoll settings`: every setting of an engine, from its own description.
 
+use std::fmt::Write as _;
+
 use plimsoll::engine::{self, Engine, setting::Setting};
 use serde_json::{Value, json};
 
@@ -82,18 +84,21 @@ fn text(engine: &dyn Engine) -> String {
     for setting in settings {
         if group != Some(setting.group) {
             group = Some(setting.group);
-            text.push_str(&format!("\n{:?}\n", setting.group));
+            // Writing to a String cannot fail.
+            writeln!(text, "\n{:?}", setting.group).ok();
         }
         let aliases = match setting.aliases {
             [] => String::new(),
             aliases => format!(" (also {})", aliases.join(", ")),
         };
-        text.push_str(&format!(
-            "  {}{aliases}: {}\n",
+        writeln!(
+            text,
+            "  {}{aliases}: {}",
             setting.name,
             setting.expectation()
-        ));
-        text.push_str(&format!("      {}\n", setting.help));
+        )
+        .ok();
+        writeln!(text, "      {}", setting.help).ok();
     }
     text
 }

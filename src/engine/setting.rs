@@ -19,6 +19,8 @@ pub struct Setting {
     pub group: Group,
     /// What values it takes.
     pub kind: Kind,
+    /// Does it change anything for this model on this machine? The window leaves out what does not.
+    pub applies: fn(&Scope<'_>) -> bool,
     /// The engine's own default, as the value a user would write.
     pub default: fn(&Scope<'_>) -> Value,
     /// One sentence: what it does and what it costs. Says so where the engine has no such flag.

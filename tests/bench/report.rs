@@ -1,4 +1,5 @@
 //! How long a report takes. Run: `cargo bench --bench report`.
+#![expect(clippy::expect_used, reason = "what cannot go on should say where")]
 
 use divan::Bencher;
 use plimsoll::catalog::gpus::GpuCatalog;

@@ -73,6 +73,8 @@ fn rows(
         .settings()
         .iter()
         .filter(|setting| setting.group == group)
+        // One that a plan sets is shown all the same, so that it can be taken back.
+        .filter(|setting| (setting.applies)(scope) || scope.settings.contains_key(setting.name))
     {
         let limit =
             report

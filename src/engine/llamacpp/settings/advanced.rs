@@ -2,17 +2,21 @@
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
 use super::bounds;
+use super::relevance::windows;
 use super::shape::{auto, choices, integer, off, on, setting, zero};
 use crate::plan::Value;
 
-pub(super) const SWA_FULL: Setting = setting(
-    "swa_full",
-    "Full-size window cache",
-    Group::Advanced,
-    Kind::Toggle,
-    off,
-    "Gives sliding-window layers a cache of the whole context, so that prompts can be reused from any point.",
-);
+pub(super) const SWA_FULL: Setting = Setting {
+    applies: windows,
+    ..setting(
+        "swa_full",
+        "Full-size window cache",
+        Group::Advanced,
+        Kind::Toggle,
+        off,
+        "Gives sliding-window layers a cache of the whole context, so that prompts can be reused from any point.",
+    )
+};
 
 const LOAD_MODES: &[(&str, &str)] = &[
     ("auto", "mmap unless a device cannot"),

@@ -7,6 +7,7 @@ mod bounds;
 mod load;
 mod offload;
 mod quantization;
+mod relevance;
 mod shape;
 
 use super::super::setting::Setting;

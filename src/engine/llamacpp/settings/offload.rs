@@ -2,11 +2,13 @@
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
 use super::bounds;
+use super::relevance::{experts_and_gpu, gpu, several_gpus};
 use super::shape::{auto, choices, empty, integer, off, on, setting, zero};
 use crate::plan::Value;
 
 pub(super) const N_GPU_LAYERS: Setting = Setting {
     aliases: &["ngl", "gpu_layers"],
+    applies: gpu,
     ..setting(
         "n_gpu_layers",
         "GPU layers",
@@ -25,6 +27,7 @@ pub(super) const N_GPU_LAYERS: Setting = Setting {
 
 pub(super) const CPU_MOE: Setting = Setting {
     aliases: &["cmoe"],
+    applies: experts_and_gpu,
     ..setting(
         "cpu_moe",
         "All experts on CPU",
@@ -37,6 +40,7 @@ pub(super) const CPU_MOE: Setting = Setting {
 
 pub(super) const N_CPU_MOE: Setting = Setting {
     aliases: &["ncmoe"],
+    applies: experts_and_gpu,
     ..setting(
         "n_cpu_moe",
         "Layers with experts on CPU",
@@ -49,6 +53,7 @@ pub(super) const N_CPU_MOE: Setting = Setting {
 
 pub(super) const N_CPU_FFN: Setting = Setting {
     aliases: &["ncffn"],
+    applies: gpu,
     since: Some("0.6.0"),
     ..setting(
         "n_cpu_ffn",
@@ -62,6 +67,7 @@ pub(super) const N_CPU_FFN: Setting = Setting {
 
 pub(super) const OVERRIDE_TENSOR: Setting = Setting {
     aliases: &["ot"],
+    applies: gpu,
     ..setting(
         "override_tensor",
         "Tensor overrides",
@@ -76,6 +82,7 @@ pub(super) const OVERRIDE_TENSOR: Setting = Setting {
 
 pub(super) const KV_OFFLOAD: Setting = Setting {
     aliases: &["kvo"],
+    applies: gpu,
     ..setting(
         "kv_offload",
         "KV cache on GPU",
@@ -86,15 +93,18 @@ pub(super) const KV_OFFLOAD: Setting = Setting {
     )
 };
 
-pub(super) const OP_OFFLOAD: Setting = setting(
-    "op_offload",
-    "Prompt work on GPU",
-    Group::Advanced,
-    Kind::Toggle,
-    on,
-    "Lets the GPU compute large batches with weights that live in main memory, by copying them over; needs room for \
-     the largest such tensor.",
-);
+pub(super) const OP_OFFLOAD: Setting = Setting {
+    applies: gpu,
+    ..setting(
+        "op_offload",
+        "Prompt work on GPU",
+        Group::Advanced,
+        Kind::Toggle,
+        on,
+        "Lets the GPU compute large batches with weights that live in main memory, by copying them over; needs room \
+         for the largest such tensor.",
+    )
+};
 
 const SPLIT_MODES: &[(&str, &str)] = &[
     ("layer", "whole layers per GPU"),
@@ -113,6 +123,7 @@ fn layer(_: &Scope<'_>) -> Value {
 
 pub(super) const SPLIT_MODE: Setting = Setting {
     aliases: &["sm"],
+    applies: several_gpus,
     ..setting(
         "split_mode",
         "Split across GPUs",
@@ -127,6 +138,7 @@ pub(super) const SPLIT_MODE: Setting = Setting {
 
 pub(super) const TENSOR_SPLIT: Setting = Setting {
     aliases: &["ts"],
+    applies: several_gpus,
     ..setting(
         "tensor_split",
         "Share per GPU",
@@ -139,6 +151,7 @@ pub(super) const TENSOR_SPLIT: Setting = Setting {
 
 pub(super) const MAIN_GPU: Setting = Setting {
     aliases: &["mg"],
+    applies: several_gpus,
     ..setting(
         "main_gpu",
         "Main GPU",

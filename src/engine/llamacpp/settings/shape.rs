@@ -1,6 +1,7 @@
 //! Short forms for the kinds of setting that occur here.
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
+use super::relevance::always;
 use crate::plan::Value;
 
 /// A setting without aliases that every known version has; further fields by struct update.
@@ -19,6 +20,7 @@ pub(super) const fn setting(
         label,
         group,
         kind,
+        applies: always,
         default,
         help,
         since: None,
