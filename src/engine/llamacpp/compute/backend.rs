@@ -232,7 +232,7 @@ fn gpu_supports(graph: &Graph, node: &Tensor) -> bool {
             _ => true,
         },
         Op::SetRows => is_cache_type(node.dtype) || node.dtype == Type::IQ4_NL,
-        Op::Norm | Op::RmsNorm | Op::L2Norm | Op::SumRows => {
+        Op::Norm | Op::RmsNorm | Op::SumRows => {
             let [nb0, ..] = first.nb;
             nb0 == first.dtype.block_bytes()
         }

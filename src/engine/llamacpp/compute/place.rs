@@ -295,10 +295,10 @@ impl<'a> Placing<'a> {
                 own.backend = state.backend;
                 own.offset = state.offset;
             });
-            if let Some(buffer) = self.buffers.get_mut(usize::from(state.backend)) {
-                if self.domain.compare(old, new) == Ordering::Greater {
-                    buffer.release(state.offset + new, old - new, self.domain);
-                }
+            if let Some(buffer) = self.buffers.get_mut(usize::from(state.backend))
+                && self.domain.compare(old, new) == Ordering::Greater
+            {
+                buffer.release(state.offset + new, old - new, self.domain);
             }
             return true;
         }

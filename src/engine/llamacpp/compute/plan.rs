@@ -1,8 +1,6 @@
 //! The model as a graph builder meets it: blocks with their weights, what stands outside of them, devices.
 
-use crate::model::{
-    Activation, AltUp, HyperConnections, Layer, Mixer, Model, Norm, PerLayerInputs, product,
-};
+use crate::model::{Activation, Layer, Mixer, Model, Norm, PerLayerInputs, product};
 use crate::quant::Type;
 
 use super::backend::VECTOR_KERNEL_CELLS;
@@ -72,8 +70,6 @@ pub(super) struct Trunk {
     pub(super) activation: Activation,
     pub(super) final_norm: Norm,
     pub(super) per_layer_inputs: Option<PerLayerInputs>,
-    pub(super) alt_up: Option<AltUp>,
-    pub(super) hyper_connections: Option<HyperConnections>,
     pub(super) deepstack: u64,
     pub(super) capped_logits: bool,
     /// Blocks of the whole model.
@@ -193,8 +189,6 @@ impl Trunk {
             activation: model.activation,
             final_norm: model.final_norm,
             per_layer_inputs: model.per_layer_inputs,
-            alt_up: model.alt_up,
-            hyper_connections: model.hyper_connections,
             deepstack: model.vision.map_or(0, |vision| vision.deepstack),
             capped_logits: model.final_logit_softcapping,
             blocks: model.layers.len() as u64,

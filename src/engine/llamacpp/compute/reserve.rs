@@ -70,8 +70,13 @@ impl GraphPlan {
         let segment = match steps {
             Some(steps) => self
                 .segments
-                .around((segments::at(load, 0), purpose), steps, || {
-                    self.segment(load, steps, purpose)
+                .around((segments::at(load, 0), purpose), steps, |first| {
+                    // Many loads are asked for at one context only.
+                    if first {
+                        self.point(load, purpose).only_at(steps)
+                    } else {
+                        self.segment(load, steps, purpose)
+                    }
                 }),
             None => Arc::new(self.point(load, purpose)),
         };

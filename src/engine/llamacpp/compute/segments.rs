@@ -30,24 +30,24 @@ const CAPACITY: usize = 256;
 pub(super) struct Segments(Mutex<HashMap<Key, Vec<Arc<Segment>>>>);
 
 impl Segments {
-    /// The range around this context, from `find` where it is not known.
+    /// The range around this context, from `find` where it is not known; that is told whether it is the first, and may
+    /// then find out about this context only.
     pub(super) fn around(
         &self,
         key: Key,
         steps: i64,
-        find: impl FnOnce() -> Segment,
+        find: impl FnOnce(bool) -> Segment,
     ) -> Arc<Segment> {
-        let known = {
-            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut segments = known.get(&key).into_iter().flatten();
-            segments
-                .find(|segment| segment.low <= steps && steps <= segment.high)
-                .cloned()
-        };
-        if let Some(segment) = known {
-            return segment;
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let segments = known.get(&key).map_or(&[][..], Vec::as_slice);
+        let mut around = segments.iter();
+        let around = around.find(|segment| segment.low <= steps && steps <= segment.high);
+        if let Some(segment) = around {
+            return Arc::clone(segment);
         }
-        let segment = Arc::new(find());
+        let first = segments.is_empty();
+        drop(known);
+        let segment = Arc::new(find(first));
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= CAPACITY {
             known.clear();

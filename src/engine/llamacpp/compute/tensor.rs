@@ -42,8 +42,6 @@ pub(super) enum Op {
     Concat,
     Cont,
     Cpy,
-    Cumsum,
-    Diag,
     Div,
     Dup,
     Fill,
@@ -51,10 +49,6 @@ pub(super) enum Op {
     GatedDeltaNet,
     GetRows,
     Glu,
-    HcComb,
-    HcPost,
-    HcPre,
-    L2Norm,
     LightningIndexer,
     Mul,
     MulMat,
@@ -69,16 +63,13 @@ pub(super) enum Op {
     Scale,
     SetRows,
     SoftMax,
-    SolveTri,
     Sqr,
     Sqrt,
     SsmConv,
     SsmScan,
-    Sub,
     SumRows,
     TopK,
     Transpose,
-    Tri,
     Sigmoid,
     Softplus,
     /// Any other element-wise function (SiLU, GELU, tanh, ...).
@@ -109,7 +100,6 @@ impl Op {
                     | Self::Scale
                     | Self::Add
                     | Self::AddId
-                    | Self::Sub
                     | Self::Mul
                     | Self::Div
                     | Self::Sqr

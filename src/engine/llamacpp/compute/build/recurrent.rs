@@ -157,7 +157,7 @@ impl<'a> Builder<'a> {
         let mixed = self
             .graph
             .reshape(mixed, [delta.conv_width(), steps, sequences, 1]);
-        let z = self.project(block, "attn_gate.weight", a);
+        let shut = self.project(block, "attn_gate.weight", a);
         let joint = block.weights.get("ssm_ba.weight").is_some();
         let (beta, gate) = if joint {
             self.joint_gates(block, delta, a)
@@ -171,11 +171,11 @@ impl<'a> Builder<'a> {
         let state = self.graph.reshape(state, [width, width, heads, sequences]);
         let mixed = self.convolve(block, joined);
         let mixed = self.graph.map(Op::Unary, mixed);
-        let [q, k, v] = self.delta_parts(delta, mixed, joint);
-        let out = self.delta_rule(delta, states, [q, k, v, gate, beta, state]);
-        let z = self.graph.reshape(z, [width, heads, steps, sequences]);
+        let [queries, keys, values] = self.delta_parts(delta, mixed, joint);
+        let out = self.delta_rule(delta, states, [queries, keys, values, gate, beta, state]);
+        let shut = self.graph.reshape(shut, [width, heads, steps, sequences]);
         let normed = self.rms_norm(block, "ssm_norm.weight", out);
-        let open = self.graph.map(Op::Unary, z);
+        let open = self.graph.map(Op::Unary, shut);
         let out = self.graph.mul(normed, open);
         let all = width.saturating_mul(heads);
         let out = self.graph.reshape(out, [all, steps, sequences, 1]);
@@ -254,11 +254,11 @@ impl<'a> Builder<'a> {
         let (heads, width) = (delta.linear_num_value_heads, delta.linear_value_head_dim);
         let row = row_bytes(Type::F32, delta.conv_width());
         let plane = row.saturating_mul(steps);
-        let key_ne = [key, pairs, steps, sequences];
-        let key_nb = [F32 * key, row, plane];
+        let part = [key, pairs, steps, sequences];
+        let strides = [F32 * key, row, plane];
         let half = F32 * delta.key_width();
-        let q = self.graph.view(mixed, key_ne, key_nb, 0);
-        let k = self.graph.view(mixed, key_ne, key_nb, half);
+        let q = self.graph.view(mixed, part, strides, 0);
+        let k = self.graph.view(mixed, part, strides, half);
         let v = self.graph.view(
             mixed,
             [width, heads, steps, sequences],
