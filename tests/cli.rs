@@ -276,6 +276,8 @@ fn lists_answer_yes_or_no() {
     }
     assert_eq!(code(&plimsoll(&["models", "no such model at all"])), 1);
     assert_eq!(code(&plimsoll(&["frobnicate"])), 2);
+    assert_eq!(code(&plimsoll(&["-v", "models", "deepseek"])), 0);
+    assert_eq!(code(&plimsoll(&["plan.toml", "models"])), 2);
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(super) struct Options {
     /// What to write (see the list below), or `all`.
     #[arg(short, long, value_name = "TARGET", help = target_help())]
     target: String,
-    /// File to write; a folder with `--target all`. Without it the text goes to standard output.
+    /// File to write; a folder with `--target all`. Without it, or with -, the text goes to standard output.
     #[arg(short, long)]
     output: Option<PathBuf>,
     /// Replace files that are already there.
@@ -89,7 +89,11 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
         )));
     };
     let file = export::file(exporter, &export).map_err(Failure::input)?;
-    match &options.output {
+    match options
+        .output
+        .as_ref()
+        .filter(|path| path.as_os_str() != "-")
+    {
         None => print(&file.text)?,
         Some(path) => options.save(path, &file)?,
     }

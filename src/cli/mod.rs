@@ -19,7 +19,7 @@ pub(crate) use answer::{Answer, Failure, complain};
 /// Shows how every byte of VRAM and RAM will be used before a large language model is loaded, and writes the launch
 /// that fits. Without a command the window opens.
 #[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
+#[command(version, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -70,6 +70,11 @@ struct PlanArguments {
 
 /// Runs what was asked.
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
+    if arguments.command.is_some() && !arguments.window.is_empty() {
+        return Err(Failure::input(anyhow::anyhow!(
+            "what stands before a command is for the window; put it after the command"
+        )));
+    }
     match arguments.command {
         None => window::run(arguments.window),
         Some(Command::Detect(options)) => detect::run(&options),

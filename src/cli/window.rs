@@ -20,6 +20,19 @@ pub(crate) struct Options {
     theme: Option<String>,
 }
 
+impl Options {
+    /// Nothing is asked of the window.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self {
+            path,
+            screenshot,
+            size,
+            theme,
+        } = self;
+        path.is_none() && screenshot.is_none() && size.is_none() && theme.is_none()
+    }
+}
+
 /// Opens the window and waits until it is closed.
 #[cfg(feature = "gui")]
 pub(super) fn run(options: Options) -> Result<Answer, Failure> {

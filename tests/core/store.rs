@@ -172,3 +172,18 @@ fn folders_bear_the_programs_name() {
         assert!(path.components().any(|part| part.as_os_str() == "plimsoll"));
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_not_replaced_by_a_file() {
+    use std::os::unix::fs::FileTypeExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for overwrite in [Overwrite::Refuse, Overwrite::Replace] {
+        let error = store::save(&pipe, "text", overwrite).unwrap_err();
+        assert!(matches!(error, Error::IsDevice { .. }), "{error}");
+    }
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+}

@@ -1,0 +1,93 @@
+//! Why a file cannot be read or written.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What stood in the way. The cause comes first, the path last.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file is there and nobody asked to replace it.
+    #[error("a file of this name is already there: {}", .path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file was wanted.
+    #[error("this is a folder, not a file: {}", .path.display())]
+    IsFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The file to replace may not be written.
+    #[error("this file is marked read-only: {}", .path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder on the way is not there, or is a file.
+    #[error("there is no such folder: {}", .path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The path names nothing that can be a file.
+    #[error("this is no file name: {}", .path.display())]
+    NoName {
+        /// As given.
+        path: PathBuf,
+    },
+    /// The system refused while writing. Nothing of the file was changed.
+    #[error("could not write ({}); nothing was changed: {}", reason(.cause), .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason, which the message says: no `source`, or it would be said twice.
+        cause: io::Error,
+    },
+    /// The system refused while reading.
+    #[error("could not read ({}): {}", reason(.cause), .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason, which the message says: no `source`, or it would be said twice.
+        cause: io::Error,
+    },
+    /// A pipe, which might never end, or never begin.
+    #[error("this is a pipe, not a file: {}", .path.display())]
+    IsPipe {
+        /// The pipe.
+        path: PathBuf,
+    },
+    /// A device, pipe or socket, which a file would replace.
+    #[error("this is a device or a pipe, not a file: {}", .path.display())]
+    IsDevice {
+        /// The device.
+        path: PathBuf,
+    },
+    /// Larger than anything of its kind.
+    #[error("this file is larger than {limit} bytes: {}", .path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Most bytes that are read.
+        limit: u64,
+    },
+    /// Not text in UTF-8.
+    #[error("this file is not text in UTF-8: {}", .path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system knows no home folder.
+    #[error("no home folder is known, so there is no place for preferences (set HOME)")]
+    NoHome,
+}
+
+/// What the system says, without the number that it has for it.
+fn reason(cause: &io::Error) -> String {
+    let text = cause.to_string();
+    match text.find(" (os error ") {
+        Some(end) => text.get(..end).unwrap_or_default().to_owned(),
+        None => text,
+    }
+}
