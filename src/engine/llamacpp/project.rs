@@ -102,6 +102,7 @@ fn finish(
             caches: &measured.caches,
             devices: &run,
             flash,
+            graphs: measured.compute.exactness,
         },
         &mut notes,
     );
@@ -217,7 +218,10 @@ fn buffers(
         Some(gpu) => measured.compute.gpus.get(gpu),
         None => Some(&measured.compute.host),
     };
-    all.extend(buffer.and_then(|buffer| terms::compute(buffer, measured.shape)));
+    all.extend(
+        buffer
+            .and_then(|buffer| terms::compute(buffer, measured.compute.exactness, measured.shape)),
+    );
     all
 }
 

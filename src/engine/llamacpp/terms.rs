@@ -1,6 +1,6 @@
 //! Allocations as terms, each with its reason.
 
-use super::compute::{ComputeBuffer, Part as GraphPart};
+use super::compute::{ComputeBuffer, Exactness, Part as GraphPart};
 use super::config::{Config, Shape};
 use super::kv_cache::{self, Kind};
 use super::recurrent;
@@ -131,7 +131,7 @@ pub(super) fn state(group: &recurrent::Group) -> Term {
 }
 
 /// A compute buffer; none where it is empty.
-pub(super) fn compute(buffer: &ComputeBuffer, shape: Shape) -> Option<Term> {
+pub(super) fn compute(buffer: &ComputeBuffer, exactness: Exactness, shape: Shape) -> Option<Term> {
     if buffer.bytes == Bytes::ZERO {
         return None;
     }
@@ -151,7 +151,18 @@ pub(super) fn compute(buffer: &ComputeBuffer, shape: Shape) -> Option<Term> {
     if let Some(block) = buffer.peak.block {
         why = why.with("block", u64::from(block));
     }
-    Some(Term::exact(Category::Compute, buffer.bytes, why))
+    let term = Term::exact(Category::Compute, buffer.bytes, why);
+    Some(match exactness {
+        Exactness::Emulated => term,
+        // An architecture with nodes of its own needs more than the nearest one, seldom less.
+        Exactness::Approximate => Term {
+            range: (
+                Bytes::new(buffer.bytes.get() / 2),
+                Bytes::new(buffer.bytes.get().saturating_mul(3)),
+            ),
+            ..term
+        },
+    })
 }
 
 fn part(part: GraphPart) -> &'static str {

@@ -2,6 +2,7 @@
 
 use super::machine::spills;
 use super::set_number;
+use crate::engine::llamacpp::compute::Exactness;
 use crate::engine::llamacpp::config::{Config, LoadMode, Shape};
 use crate::engine::llamacpp::kv_cache;
 use crate::hardware::Machine;
@@ -30,6 +31,8 @@ pub(in super::super) struct Seen<'a> {
     pub(in super::super) devices: &'a [DeviceTerms],
     /// Whether flash attention is on in the end; `None` where that is not known.
     pub(in super::super) flash: Option<bool>,
+    /// Whether compute buffers are from the architecture's own graph.
+    pub(in super::super) graphs: Exactness,
 }
 
 /// Warnings and hints on the result.
@@ -37,6 +40,12 @@ pub(in super::super) fn after(seen: &Seen<'_>, notes: &mut Vec<Note>) {
     context(seen, notes);
     attention(seen, notes);
     memory(seen, notes);
+    if seen.graphs == Exactness::Approximate {
+        notes.push(Note::warning(
+            "compute-is-approximate",
+            "Plimsoll does not know this architecture's graph node by node; compute buffers are those of the nearest one and may turn out larger.",
+        ));
+    }
 }
 
 fn context(seen: &Seen<'_>, notes: &mut Vec<Note>) {
