@@ -170,6 +170,6 @@ mod tests {
         let domain = &mut Domain::everywhere(1);
         buffer.allocate(bytes(u64::MAX), domain);
         buffer.allocate(bytes(u64::MAX), domain);
-        assert!(buffer.grown().at(1) > 1 << 60);
+        assert!(buffer.grown().at(1) > 1 << 59);
     }
 }
