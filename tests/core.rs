@@ -16,6 +16,8 @@ mod hardware;
 mod llamacpp_fit;
 #[path = "core/llamacpp_mem/mod.rs"]
 mod llamacpp_mem;
+#[path = "core/llamacpp_rules/mod.rs"]
+mod llamacpp_rules;
 #[path = "core/llamacpp_sizes.rs"]
 mod llamacpp_sizes;
 #[path = "core/models/mod.rs"]
