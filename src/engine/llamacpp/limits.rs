@@ -1,6 +1,6 @@
 //! How far a plan can go: the longest context and the most slots that fit.
 
-use super::auto::{Overflow, largest, largest_on_a_line};
+use super::auto::{Overflow, Used, largest, largest_on_a_line};
 use super::compute::Purpose;
 use super::config::{CELL_PADDING, Config, Context, Shape};
 use super::host::{gpu_overhead_bytes, host_overhead_bytes};
@@ -27,21 +27,43 @@ pub(super) fn longest_context(
     subject: &Subject<'_>,
     config: &Config,
     overflows: &[Overflow],
-    shape: Shape,
+    planned: &Measured,
 ) -> Option<u64> {
-    let step = CELL_PADDING.saturating_mul(shape.streams);
+    let step = CELL_PADDING.saturating_mul(planned.shape.streams);
     let most = subject.trained.checked_div(CELL_PADDING)?.max(1);
     let key = ("context", config.with_context(0), overflows, subject.key());
     let steps = subject.inputs.memo.get(&key, || {
-        largest(1, most, |steps| {
-            slack(
-                subject,
-                &config.with_context(steps.saturating_mul(step)),
-                overflows,
-            )
-        })
+        let with = |steps: u64| config.with_context(steps.saturating_mul(step));
+        if fits_for_sure(subject, &with(most), planned) {
+            return Some(most);
+        }
+        largest(1, most, |steps| slack(subject, &with(steps), overflows))
     });
     steps.map(|steps| steps.saturating_mul(step))
+}
+
+/// Whether a longer context fits even if the compute buffers grew in proportion. They grow by less: some of what is in
+/// them does not depend on the context.
+fn fits_for_sure(subject: &Subject<'_>, longer: &Config, planned: &Measured) -> bool {
+    let (from, to) = (planned.shape, longer.shape(subject.trained));
+    let same = |shape: Shape| {
+        (
+            shape.micro_batch,
+            shape.outputs,
+            shape.sequences,
+            shape.streams,
+        )
+    };
+    if same(from) != same(to) || from.cells == 0 {
+        return false;
+    }
+    let caches = subject.caches(longer, &planned.placed);
+    let scaled =
+        |bytes: Bytes| bytes.mul_ratio(to.cells.max(from.cells), from.cells) + Bytes::new(1);
+    let used = planned.used_with(&caches, scaled);
+    left(subject, to, planned.output, &used)
+        .iter()
+        .all(|left| *left >= 0)
 }
 
 /// The most slots with as much context each as planned.
@@ -74,16 +96,20 @@ pub(super) fn slack(subject: &Subject<'_>, config: &Config, overflows: &[Overflo
     let Ok(measured) = subject.measure(config, overflows, Purpose::Allocation) else {
         return vec![-1];
     };
+    left(subject, measured.shape, measured.output, &measured.used())
+}
+
+/// What is left of what every device has free, given what is used.
+fn left(subject: &Subject<'_>, shape: Shape, output: Bytes, used: &[Used]) -> Vec<i64> {
     let machine = subject.inputs.machine;
     let model = subject.inputs.model;
-    let used = measured.used();
     let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
     let on_gpus: Vec<i64> = subject
         .devices
         .iter()
-        .zip(&used)
+        .zip(used)
         .map(|(device, used)| {
-            let micro_batch = measured.shape.micro_batch;
+            let micro_batch = shape.micro_batch;
             let overhead = gpu_overhead_bytes(device.gpu, subject.width, micro_batch);
             used.total.saturating_add(signed(overhead))
         })
@@ -104,7 +130,7 @@ pub(super) fn slack(subject: &Subject<'_>, config: &Config, overflows: &[Overflo
     let host = used
         .last()
         .map_or(0, |used| used.total)
-        .saturating_add(signed(measured.output))
+        .saturating_add(signed(output))
         .saturating_add(signed(host_overhead_bytes(model)));
     let free = match machine.pool() {
         // What the GPU takes of one memory is gone for the processor, and the margin is one of the GPU.

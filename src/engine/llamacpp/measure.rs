@@ -321,20 +321,33 @@ fn trained(model: &crate::model::Model) -> u64 {
 impl Measured {
     /// Bytes per GPU used, the host last: weights, caches and compute buffers.
     pub(super) fn used(&self) -> Vec<Used> {
+        self.used_with(&self.caches, |bytes| bytes)
+    }
+
+    /// The same with other caches, and compute buffers changed.
+    pub(super) fn used_with(
+        &self,
+        caches: &[kv_cache::Group],
+        changed: impl Fn(Bytes) -> Bytes,
+    ) -> Vec<Used> {
         let gpus = self.compute.gpus.len();
         let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
         (0..=gpus)
             .map(|position| {
                 let home = (position < gpus).then_some(position);
                 let weights = self.weights(home);
+                let caches = caches.iter().filter(|group| group.home == home);
+                let states = self.states.iter().filter(|group| group.home == home);
                 let compute = match home {
                     Some(gpu) => self.compute.gpus.get(gpu),
                     None => Some(&self.compute.host),
                 };
-                let compute = compute.map_or(Bytes::ZERO, |buffer| buffer.bytes);
+                let compute = compute.map_or(Bytes::ZERO, |buffer| changed(buffer.bytes));
+                let context = caches.map(|group| group.bytes).sum::<Bytes>()
+                    + states.map(|group| group.bytes).sum();
                 Used {
                     model: signed(weights),
-                    total: signed(weights + self.context(home) + compute),
+                    total: signed(weights + context + compute),
                 }
             })
             .collect()
@@ -344,12 +357,5 @@ impl Measured {
     pub(super) fn weights(&self, home: Option<usize>) -> Bytes {
         let device = home.map_or(placement::Device::Host, placement::Device::Gpu);
         self.placed.placement.of(device).bytes
-    }
-
-    /// Caches and states on a device.
-    pub(super) fn context(&self, home: Option<usize>) -> Bytes {
-        let caches = self.caches.iter().filter(|group| group.home == home);
-        let states = self.states.iter().filter(|group| group.home == home);
-        caches.map(|group| group.bytes).sum::<Bytes>() + states.map(|group| group.bytes).sum()
     }
 }

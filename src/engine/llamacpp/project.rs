@@ -94,7 +94,6 @@ fn finish(
     let load = loading(&run);
     notes::after(
         &notes::Seen {
-            model: inputs.model,
             machine: inputs.machine,
             config,
             shape: measured.shape,
@@ -158,7 +157,7 @@ fn derived(
             8.0 * file_bytes.get() as f64 / total as f64
         },
         kv_bytes_per_token: limits::bytes_per_token(subject, config, measured),
-        max_context_tokens: limits::longest_context(subject, config, spilled, measured.shape),
+        max_context_tokens: limits::longest_context(subject, config, spilled, measured),
         max_batch: limits::most_slots(subject, config, spilled),
         further: indexmap::IndexMap::new(),
     }

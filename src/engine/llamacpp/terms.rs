@@ -43,6 +43,7 @@ pub(super) fn cache(group: &kv_cache::Group, config: &Config) -> Term {
 }
 
 /// Rule, sentence and source of a kind of cache.
+#[expect(clippy::too_many_lines, reason = "a table of sentences")]
 fn words(kind: Kind, keys_only: bool, several: bool) -> (&'static str, &'static str, &'static str) {
     let rule = match kind {
         Kind::Full => "llama.cpp/kv-cache/full",

@@ -170,7 +170,8 @@ fn reduced_context(
             u32::try_from(asked).unwrap_or(u32::MAX).min(limits.blocks)
         });
         let per_layer = model / i64::from(layers.max(1));
-        let wasted = (devices as i64 + 1).saturating_mul(per_layer);
+        let devices = i64::try_from(devices).unwrap_or(i64::MAX - 1);
+        let wasted = (devices + 1).saturating_mul(per_layer);
         target = target.saturating_sub(wasted / if limits.experts { 6 } else { 2 });
     }
     let at_least = run.measure(&Candidate {

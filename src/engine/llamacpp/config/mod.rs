@@ -14,6 +14,10 @@ use super::version::Version;
 use crate::quant::Type;
 
 /// What the command line asks for (`common_params`, 0.6.0-dev). Fitting changes it; [`Config::shape`] derives from it.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line, named as there"
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Config {
     /// Whose rules.

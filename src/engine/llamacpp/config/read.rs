@@ -208,9 +208,8 @@ impl<'a> Reader<'a> {
         let Some(number) = self.number("parallel") else {
             return (AUTOMATIC_SLOTS, true);
         };
-        let slots = match u64::try_from(number) {
-            Err(_) => return (AUTOMATIC_SLOTS, true),
-            Ok(slots) => slots,
+        let Ok(slots) = u64::try_from(number) else {
+            return (AUTOMATIC_SLOTS, true);
         };
         if slots == 0 || slots > MAX_SEQUENCES {
             self.notes.push(
@@ -262,19 +261,19 @@ impl<'a> Reader<'a> {
     fn context(&mut self, sequences: u64) -> Context {
         match self.number("ctx_size") {
             Some(0) => Context::Trained,
-            Some(number) => match u64::try_from(number) {
-                Ok(tokens) => Context::Tokens(tokens),
-                Err(_) => {
-                    self.notes.push(
-                        Note::error(
-                            "context-negative",
-                            format!("A context of {number} tokens is read as a huge one and cannot be allocated."),
-                        )
-                        .on("ctx_size"),
-                    );
-                    Context::Trained
+            Some(number) => {
+                if let Ok(tokens) = u64::try_from(number) {
+                    return Context::Tokens(tokens);
                 }
-            },
+                self.notes.push(
+                    Note::error(
+                        "context-negative",
+                        format!("A context of {number} tokens is read as a huge one and cannot be allocated."),
+                    )
+                    .on("ctx_size"),
+                );
+                Context::Trained
+            }
             None => match self.number("kv_unified_per_slot") {
                 Some(tokens) if tokens > 0 => {
                     Context::Tokens(tokens.unsigned_abs().saturating_mul(sequences))

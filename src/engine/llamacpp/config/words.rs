@@ -127,12 +127,4 @@ impl LoadMode {
     pub(in super::super) fn locks(self) -> bool {
         matches!(self, Self::Locked | Self::MappedLocked)
     }
-
-    /// The engine's own word.
-    pub(in super::super) fn word(self) -> &'static str {
-        Self::WORDS
-            .iter()
-            .find(|(_, meaning)| *meaning == self)
-            .map_or("auto", |&(word, _)| word)
-    }
 }

@@ -6,7 +6,6 @@ use crate::engine::llamacpp::compute::Exactness;
 use crate::engine::llamacpp::config::{Config, LoadMode, Shape};
 use crate::engine::llamacpp::kv_cache;
 use crate::hardware::Machine;
-use crate::model::Model;
 use crate::plan::Value;
 use crate::projection::{DeviceTerms, Fix, Note};
 use crate::quant::Type;
@@ -15,8 +14,6 @@ use crate::units::Bytes;
 /// What these notes look at.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Seen<'a> {
-    /// The model.
-    pub(in super::super) model: &'a Model,
     /// The machine.
     pub(in super::super) machine: &'a Machine,
     /// Settings as taken.
@@ -147,9 +144,8 @@ fn memory(seen: &Seen<'_>, notes: &mut Vec<Note>) {
             Note::warning(
                 "mapped-beyond-memory",
                 format!(
-                    "More is mapped than main memory has free ({}): the server starts and reads weights from the disk \
-                     again and again, very slowly.",
-                    free
+                    "More is mapped than main memory has free ({free}): the server starts and reads weights from the disk \
+                     again and again, very slowly."
                 ),
             )
             .on("load_mode"),
