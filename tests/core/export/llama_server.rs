@@ -47,6 +47,11 @@ fn a_quantized_v_cache_has_flash_attention() {
     }
     let case = Case::new("cache_type_k = \"q8_0\"\n");
     assert_eq!(value(&case.words(), "--flash-attn"), Some("auto"));
+    // What the engine turns off by itself is not the same as what is asked off.
+    let left = Case::new("").chosen("flash_attn = \"off\"\n");
+    assert_eq!(value(&left.words(), "--flash-attn"), Some("auto"));
+    let asked = Case::new("flash_attn = \"off\"\n").chosen("flash_attn = \"off\"\n");
+    assert_eq!(value(&asked.words(), "--flash-attn"), Some("off"));
     let old = Case::new("cache_type_v = \"q8_0\"\nengine_version = \"b6000\"\n").words();
     let at = old.iter().position(|word| word == "--flash-attn").unwrap();
     assert!(old[at + 1].starts_with("--"));

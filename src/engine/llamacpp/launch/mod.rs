@@ -98,6 +98,12 @@ fn effective(inputs: &LaunchInputs<'_>) -> Settings {
     } else {
         settings.shift_remove("fit_ctx");
     }
+    // Left to itself the engine lays out the cache for flash attention before it finds that it has none, which takes
+    // another amount than asking for none (`src/llama-context.cpp`, 0.6.0-dev): what was projected is the former.
+    let asked_off = text(inputs.settings, "flash_attn") == Some("off");
+    if !asked_off && text(&settings, "flash_attn") == Some("off") {
+        settings.insert("flash_attn".to_owned(), Value::Text("auto".to_owned()));
+    }
     // A quantized V cache aborts without flash attention (`src/llama-context.cpp`, 0.6.0-dev).
     if text(&settings, "cache_type_v").is_some_and(is_quantized) {
         settings.insert("flash_attn".to_owned(), Value::Text("on".to_owned()));
