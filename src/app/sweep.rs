@@ -53,6 +53,8 @@ impl PartialEq for SweepKey {
 /// One curve per device and category.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Curve {
+    /// What was swept; absent: nothing was.
+    pub(crate) axis: Option<Axis>,
     /// In order of the setting's value.
     pub(crate) points: Vec<Point>,
 }
@@ -79,6 +81,15 @@ pub(crate) struct DevicePoint {
     pub(crate) in_use: Bytes,
     /// Bytes by category, in order of the categories, those without bytes left out.
     pub(crate) categories: Vec<(Category, Bytes)>,
+}
+
+impl Curve {
+    /// Is this a sweep of this setting over these devices, though perhaps of a plan that has changed since?
+    pub(crate) fn shows<'a>(&self, axis: Axis, devices: impl Iterator<Item = &'a str>) -> bool {
+        let first = self.points.first().map(|point| point.devices.as_slice());
+        let swept = first.unwrap_or_default().iter();
+        self.axis == Some(axis) && swept.map(|device| device.id.as_str()).eq(devices)
+    }
 }
 
 impl DevicePoint {
@@ -151,7 +162,10 @@ pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
             (!empty).then(|| point(value, &report))
         })
         .collect();
-    Curve { points }
+    Curve {
+        axis: Some(*axis),
+        points,
+    }
 }
 
 fn point(value: i64, report: &Report) -> Point {
@@ -239,11 +253,13 @@ mod tests {
             }],
         };
         let curve = Curve {
+            axis: None,
             points: vec![at(0, 5), at(100, 7), at(200, 11)],
         };
         assert_eq!(crossing(&curve, 0), Some((150.0, 10.0)));
         assert_eq!(crossing(&curve, 1), None);
         let flat = Curve {
+            axis: None,
             points: vec![at(0, 5), at(100, 5)],
         };
         assert_eq!(crossing(&flat, 0), None);

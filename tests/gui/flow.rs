@@ -135,3 +135,21 @@ fn curves_follow_the_plan() {
     desk.click(Role::RadioButton, "GPU layers");
     desk.misses("Nothing to show");
 }
+
+#[test]
+fn no_curve_is_drawn_on_the_axis_of_another_setting() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    desk.click(Role::Tab, "Curves");
+    desk.sees("Click in the plot to set the value");
+    let (mut waited, hint) = (false, "Click in the plot to set the value");
+    desk.node(Role::RadioButton, "GPU layers").click();
+    for _ in 0..6 {
+        desk.harness.step();
+        let computing = !desk.texts_with("Computing…").is_empty();
+        assert!(!computing || desk.texts_with(hint).is_empty());
+        waited |= computing;
+    }
+    assert!(waited, "the curve of the context stayed");
+    desk.sees(hint);
+}

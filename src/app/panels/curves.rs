@@ -44,7 +44,10 @@ pub(super) fn curves(
         }
     });
     ui.add_space(2.0 * GRID);
-    if let Some(curve) = curve.filter(|curve| !curve.points.is_empty()) {
+    // A sweep of another setting says nothing on this axis; one of an older plan still shows the shape.
+    let devices = || report.devices.iter().map(|device| device.id.as_str());
+    let known = curve.filter(|curve| curve.shows(axis, devices()));
+    if let Some(curve) = known {
         let shown = Shown {
             texts,
             tokens: Tokens::of(ui),
@@ -55,7 +58,7 @@ pub(super) fn curves(
             current: current(report, axis),
             kept_free: kept_free(report, device, plan),
         };
-        if let Some(value) = plot(ui, &shown) {
+        if let Some(value) = plot(ui, &shown).filter(|_| fresh) {
             state.touched.insert(axis.setting.to_owned());
             plan.settings
                 .insert(axis.setting.to_owned(), Value::Integer(value));
@@ -63,6 +66,8 @@ pub(super) fn curves(
         legend(ui, &shown);
     } else if fresh {
         widgets::fact(ui, texts.no_curve);
+    } else {
+        widgets::fact(ui, texts.computing);
     }
     (!fresh).then_some(key)
 }

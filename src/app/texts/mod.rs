@@ -153,6 +153,7 @@ pub struct Texts {
     pub crossing: &'static str,
     pub crossing_at: &'static str,
     pub click_to_set: &'static str,
+    pub computing: &'static str,
     pub no_curve: &'static str,
     pub launch: &'static str,
     pub launch_target: &'static str,
