@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::state::Topic;
 use super::texts::Texts;
 
 /// What a path is asked for.
@@ -27,6 +28,15 @@ impl Purpose {
     /// A file will be written there.
     pub const fn saves(self) -> bool {
         matches!(self, Self::SavePlan | Self::SaveLaunch | Self::SaveReport)
+    }
+
+    /// What news about the answer are about.
+    pub const fn topic(self) -> Topic {
+        if self.saves() {
+            Topic::Save
+        } else {
+            Topic::Open
+        }
     }
 
     /// What the question is called.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use eframe::egui::{
-    Align2, Context, Frame, Id, Key, LayerId, Margin, Modal, Order, RichText, Stroke, StrokeKind,
-    Ui,
+    Align2, Context, Frame, Id, Key, Label, LayerId, Margin, Modal, Order, RichText, Stroke,
+    StrokeKind, Ui,
 };
 
 use crate::store::Overwrite;
@@ -45,8 +45,9 @@ pub(super) fn show(
                 Dialog::Path {
                     purpose,
                     text,
+                    folder,
                     problem,
-                } => path(ui, texts, *purpose, text, problem.as_deref()),
+                } => path(ui, texts, *purpose, (text, folder), problem.as_deref()),
                 Dialog::Overwrite { purpose, path } => overwrite(ui, texts, *purpose, path),
                 Dialog::Unsaved { then } => unsaved(ui, texts, document, then),
             }
@@ -54,7 +55,10 @@ pub(super) fn show(
     let closed = modal.should_close();
     match modal.inner {
         Some(Answer::Send(command)) => {
-            state.dialog = None;
+            // A typed path stays in sight until it is known to be of use.
+            if !matches!(state.dialog, Some(Dialog::Path { .. })) {
+                state.dialog = None;
+            }
             queue.send(command);
         }
         Some(Answer::Cancel) => state.dialog = None,
@@ -94,7 +98,7 @@ fn path(
     ui: &mut Ui,
     texts: &Texts,
     purpose: Purpose,
-    text: &mut String,
+    (text, folder): (&mut String, &str),
     problem: Option<&str>,
 ) -> Option<Answer> {
     title(ui, purpose.title(texts));
@@ -102,13 +106,15 @@ fn path(
         .hint_text(texts.path_hint)
         .desired_width(f32::INFINITY);
     let field = ui.add(field).accessible_name(texts.path);
+    // Enter takes the keyboard from the field: to be asked before the field gets it back.
+    let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
     if ui.memory(|memory| memory.focused().is_none()) {
         field.request_focus();
     }
-    let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-    widgets::fact(ui, texts.path_help);
+    widgets::fact(ui, fill(texts.path_help, &[("folder", folder)]));
     if let Some(problem) = problem {
-        ui.colored_label(Tokens::of(ui).bad, problem);
+        let problem = RichText::new(problem).color(Tokens::of(ui).bad);
+        ui.add(Label::new(problem).wrap());
     }
     ui.add_space(2.0 * GRID);
     let word = if purpose.saves() {

@@ -141,8 +141,8 @@ impl App {
         );
         self.inputs(ui);
         self.launch(ui);
-        self.picture(ui);
         panels::notices(ui, self.texts, &mut self.state.notices);
+        self.picture(ui);
         dialogs::drop_hint(&context, self.texts);
         dialogs::show(
             &context,

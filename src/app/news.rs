@@ -19,7 +19,7 @@ use super::jobs::{Content, News};
 use super::library;
 use super::opened::Opened;
 use super::preferences::Colours;
-use super::state::Dialog;
+use super::state::{Dialog, Topic};
 use super::texts::fill;
 
 impl App {
@@ -38,7 +38,10 @@ impl App {
                     purpose,
                     path: None,
                     quick: true,
-                } => self.ask_here(purpose),
+                } => {
+                    self.state.types_paths = true;
+                    self.ask_here(purpose);
+                }
                 News::Chosen { .. } => {}
                 News::Opened { path, result } => self.opened(&path, result),
                 News::Model { path, result } => {
@@ -85,7 +88,7 @@ impl App {
             Command::CopyLaunch => {
                 if let Some(Ok(file)) = &self.live.launch {
                     context.copy_text(file.text.clone());
-                    self.state.tell(self.texts.copied.to_owned());
+                    self.state.tell(Topic::Copy, self.texts.copied.to_owned());
                 }
             }
             Command::OpenModelFile => self.ask(Purpose::ModelFile),
@@ -94,7 +97,7 @@ impl App {
             Command::CopyReport => {
                 if let Some(detection) = &self.subjects.detection {
                     context.copy_text(diagnostic::to_text(detection));
-                    self.state.tell(self.texts.copied.to_owned());
+                    self.state.tell(Topic::Copy, self.texts.copied.to_owned());
                 }
             }
             Command::SaveReport => self.ask(Purpose::SaveReport),
@@ -161,8 +164,19 @@ impl App {
         self.state.dialog = Some(Dialog::Path {
             purpose,
             text,
+            folder: std::env::current_dir()
+                .map(|folder| folder.display().to_string())
+                .unwrap_or_default(),
             problem: None,
         });
+    }
+
+    /// Asks in the window for another path than this.
+    fn ask_again(&mut self, purpose: Purpose, path: &Path) {
+        self.ask_here(purpose);
+        if let Some(Dialog::Path { text, .. }) = &mut self.state.dialog {
+            *text = path.display().to_string();
+        }
     }
 
     fn suggested_name(&self, purpose: Purpose) -> String {
@@ -182,8 +196,6 @@ impl App {
     fn path_chosen(&mut self, purpose: Purpose, path: PathBuf, overwrite: Overwrite) {
         if purpose.saves() {
             self.write(purpose, path, overwrite);
-        } else if matches!(purpose, Purpose::ModelFile | Purpose::ModelFolder) {
-            self.use_model(&path);
         } else {
             self.jobs.open(path);
         }
@@ -213,7 +225,9 @@ impl App {
         match result {
             Ok(()) => {
                 let shown = path.display().to_string();
-                self.state.tell(fill(self.texts.saved, &[("path", &shown)]));
+                self.state.path_taken(Topic::Save);
+                self.state
+                    .tell(Topic::Save, fill(self.texts.saved, &[("path", &shown)]));
                 if let Content::Plan(plan) = content {
                     self.preferences.remember(&absolute(&path));
                     self.document.saved_as(*plan, &path);
@@ -225,11 +239,20 @@ impl App {
             Err(store::Error::Exists { .. }) => {
                 self.state.dialog = Some(Dialog::Overwrite { purpose, path });
             }
-            Err(error) => self.state.fail(error.to_string()),
+            Err(error) => {
+                if self.state.types_paths && self.state.dialog.is_none() {
+                    self.ask_again(purpose, &path);
+                }
+                self.state.fail(Topic::Save, error.to_string());
+            }
         }
     }
 
     fn opened(&mut self, path: &Path, result: anyhow::Result<Opened>) {
+        if result.is_ok() {
+            self.state.path_taken(Topic::Open);
+            self.state.forget_failure(Topic::Open);
+        }
         match result {
             Ok(Opened::Plan(_)) if self.document.unsaved() => {
                 self.state.dialog = Some(Dialog::Unsaved {
@@ -239,7 +262,7 @@ impl App {
             Ok(Opened::Plan(plan)) => self.use_plan(*plan, path),
             Ok(Opened::Report(detection)) => self.use_report(&detection),
             Ok(Opened::Model) => self.use_model(path),
-            Err(error) => self.state.fail(format!("{error:#}")),
+            Err(error) => self.state.fail(Topic::Open, format!("{error:#}")),
         }
     }
 
@@ -262,8 +285,10 @@ impl App {
         self.document.plan.launch.gpus.clear();
         self.restart = true;
         let name = detection.machine.name.clone();
-        self.state
-            .tell(fill(self.texts.report_opened, &[("machine", &name)]));
+        self.state.tell(
+            Topic::Open,
+            fill(self.texts.report_opened, &[("machine", &name)]),
+        );
     }
 
     fn use_model(&mut self, path: &Path) {

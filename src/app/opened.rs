@@ -62,14 +62,21 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Opened> {
 /// Does it begin like a model file, or is it a configuration?
 fn is_model(path: &Path) -> anyhow::Result<bool> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if name == "config.json" || name.ends_with(".safetensors") {
+    // By its ending even where the contents are something else: it is meant as a model.
+    let gguf = path
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"));
+    if name == "config.json" || name.ends_with(".safetensors") || gguf && path.exists() {
         return Ok(true);
     }
     let mut magic = [0; 4];
     let mut file =
         File::open(path).with_context(|| format!("could not open: {}", path.display()))?;
     // A file shorter than the magic is no model.
-    Ok(file.read_exact(&mut magic).is_ok() && &magic == b"GGUF")
+    if file.read_exact(&mut magic).is_ok() && &magic == b"GGUF" {
+        return Err(source::Error::Gguf { path: path.into() }.into());
+    }
+    Ok(false)
 }
 
 /// Reads the model that a plan names by its path.

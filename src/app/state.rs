@@ -40,6 +40,8 @@ pub struct UiState {
     pub dialog: Option<Dialog>,
     /// Messages, the newest last.
     pub notices: Vec<Notice>,
+    /// The desktop has no dialog, as a try showed: paths are typed.
+    pub types_paths: bool,
     /// Settings whose values the user chose; a change of model or machine keeps them.
     pub touched: BTreeSet<String>,
     /// What is to happen once the plan is saved.
@@ -82,6 +84,8 @@ pub enum Dialog {
         purpose: Purpose,
         /// As typed so far.
         text: String,
+        /// Where paths start that do not start at the root.
+        folder: String,
         /// Why it could not be used, after a try.
         problem: Option<String>,
     },
@@ -102,6 +106,8 @@ pub enum Dialog {
 /// A message that is shown until it is closed, or for a while.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
+    /// What it is about; newer news of the same replace it.
+    pub topic: Topic,
     /// What happened.
     pub text: String,
     /// Something failed: stays until it is closed.
@@ -110,19 +116,58 @@ pub struct Notice {
     pub until: Option<f64>,
 }
 
+/// What a message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// Opening a file.
+    Open,
+    /// Writing a file.
+    Save,
+    /// The clipboard.
+    Copy,
+}
+
 impl UiState {
-    /// Tells that something was done.
-    pub fn tell(&mut self, text: String) {
+    /// Tells that something was done. Only the last success is news, and it ends an older failure of its kind.
+    pub fn tell(&mut self, topic: Topic, text: String) {
+        self.notices
+            .retain(|notice| notice.failed && notice.topic != topic);
         self.notices.push(Notice {
+            topic,
             text,
             failed: false,
             until: None,
         });
     }
 
-    /// Tells that something failed.
-    pub fn fail(&mut self, text: String) {
+    /// The path that was asked for could be used.
+    pub fn path_taken(&mut self, topic: Topic) {
+        if let Some(Dialog::Path { purpose, .. }) = &self.dialog
+            && purpose.topic() == topic
+        {
+            self.dialog = None;
+        }
+    }
+
+    /// Ends an older failure of this kind without a word.
+    pub fn forget_failure(&mut self, topic: Topic) {
+        self.notices
+            .retain(|notice| !notice.failed || notice.topic != topic);
+    }
+
+    /// Tells that something failed: in the question that asked for a path, where it is still open, else in a message.
+    pub fn fail(&mut self, topic: Topic, text: String) {
+        if let Some(Dialog::Path {
+            purpose, problem, ..
+        }) = &mut self.dialog
+            && purpose.topic() == topic
+        {
+            *problem = Some(text);
+            return;
+        }
+        self.notices.retain(|notice| notice.topic != topic);
         self.notices.push(Notice {
+            topic,
             text,
             failed: true,
             until: None,

@@ -149,3 +149,80 @@ fn files_can_be_dropped() {
     desk.drop_file(&path);
     desk.sees("dropped.toml");
 }
+
+#[test]
+fn enter_saves_and_a_bad_folder_keeps_the_question() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("no").join("launch.sh");
+    desk.click(Role::Button, "Save…");
+    let here = std::env::current_dir().unwrap();
+    desk.sees(&format!("starts from {}", here.display()));
+    desk.replace_text("Path", bad.to_str().unwrap());
+    desk.key(Key::Enter);
+    desk.sees("there is no such folder");
+    desk.sees("Save the launch");
+    assert_eq!(
+        desk.node(Role::TextInput, "Path").value().as_deref(),
+        bad.to_str()
+    );
+    assert!(desk.app().state.notices.is_empty());
+
+    let good = folder.path().join("launch.sh");
+    desk.replace_text("Path", good.to_str().unwrap());
+    desk.key(Key::Enter);
+    desk.misses("Save the launch");
+    desk.sees("Saved");
+    assert!(good.exists());
+}
+
+#[test]
+fn enter_opens_and_what_cannot_be_opened_is_said_in_the_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.gguf");
+    std::fs::write(&path, "GGUF and more").unwrap();
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.click(Role::Button, "Open…");
+    desk.replace_text("Path", path.to_str().unwrap());
+    desk.key(Key::Enter);
+    desk.sees("opening GGUF files is not there yet; choose the model's preset");
+    desk.sees("Open a plan, a model or a report");
+    desk.key(Key::Escape);
+    desk.misses("Open a plan, a model or a report");
+}
+
+#[test]
+fn messages_do_not_pile_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    for name in ["model.gguf", "other.gguf"] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "anything").unwrap();
+        desk.drop_file(&path);
+    }
+    let notices = |desk: &Desk| desk.app().state.notices.clone();
+    assert_eq!(notices(&desk).len(), 1);
+    assert!(notices(&desk)[0].text.contains("other.gguf"));
+    desk.sees("opening GGUF files is not there yet");
+    desk.click(Role::Button, "Copy");
+    desk.click(Role::Button, "Copy");
+    assert_eq!(notices(&desk).len(), 2);
+
+    // The failure stays until something can be opened; good news leaves by itself.
+    let plan = folder.path().join("good.toml");
+    std::fs::write(
+        &plan,
+        "schema = 1\nengine = \"llama.cpp\"\n[model]\npreset = \"DeepSeek-R1\"\n",
+    )
+    .unwrap();
+    desk.command(Key::N);
+    desk.click(Role::Button, "Discard changes");
+    desk.drop_file(&plan);
+    assert!(notices(&desk).iter().all(|notice| !notice.failed));
+    desk.harness.input_mut().time = Some(1e3);
+    desk.harness.step();
+    desk.harness.step();
+    assert!(notices(&desk).is_empty(), "{:?}", notices(&desk));
+}
