@@ -372,7 +372,8 @@ fn settings_on_the_command_line_are_one_value_each() {
         &PLAN.replace("GeForce RTX 4090\",", "GeForce RTX 4090\", count = 2,"),
         &["project", "-", "--json", "--set", "tensor_split=3,1"],
     );
-    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect(&err(&output));
+    let report: serde_json::Value =
+        serde_json::from_str(&out(&output)).unwrap_or_else(|_| panic!("{}", err(&output)));
     assert_eq!(
         report["settings"]["tensor_split"],
         serde_json::json!([3, 1])

@@ -12,6 +12,8 @@ mod compute;
 mod export;
 #[path = "core/hardware/mod.rs"]
 mod hardware;
+#[path = "core/limits.rs"]
+mod limits;
 #[path = "core/llamacpp_fit/mod.rs"]
 mod llamacpp_fit;
 #[path = "core/llamacpp_mem/mod.rs"]

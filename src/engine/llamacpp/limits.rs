@@ -1,6 +1,6 @@
 //! How far a plan can go: the longest context and the most slots that fit.
 
-use super::auto::{Overflow, Used, largest, largest_on_a_line};
+use super::auto::{self, Fitted, Overflow, Used, largest, largest_on_a_line};
 use super::compute::Purpose;
 use super::config::{CELL_PADDING, Config, Context, Shape};
 use super::host::{gpu_overhead_bytes, host_overhead_bytes};
@@ -22,22 +22,35 @@ pub(super) fn bytes_per_token(subject: &Subject<'_>, config: &Config, measured: 
 }
 
 /// The longest context, in tokens of all slots together, with which every device keeps its margin; not beyond the
-/// trained one per slot.
+/// trained one per slot. `asked` is the plan as written: where layers are left to the engine, it chooses them anew for
+/// each context, so the answer does not depend on the context that is planned. Then it is enough that nothing exceeds,
+/// since the engine itself fills GPUs up to the margin and counts nothing but its own buffers.
 pub(super) fn longest_context(
     subject: &Subject<'_>,
-    config: &Config,
-    overflows: &[Overflow],
+    asked: &Config,
     planned: &Measured,
+    fitted: Option<&Fitted>,
 ) -> Option<u64> {
-    let step = CELL_PADDING.saturating_mul(planned.shape.streams);
+    let step = CELL_PADDING.saturating_mul(asked.shape(subject.trained).streams);
     let most = subject.trained.checked_div(CELL_PADDING)?.max(1);
-    let key = ("context", config.with_context(0), overflows, subject.key());
+    let margin = if auto::moves_layers(subject, asked) {
+        Bytes::ZERO
+    } else {
+        subject.inputs.margin
+    };
+    let key = ("context", asked.with_context(0), subject.key());
     let steps = subject.inputs.memo.get(&key, || {
-        let with = |steps: u64| config.with_context(steps.saturating_mul(step));
-        if fits_for_sure(subject, &with(most), planned) {
+        let with = |steps: u64| asked.with_context(steps.saturating_mul(step));
+        let whole = fitted.is_none_or(|fitted| fitted.candidate.layers.is_none());
+        if whole && fits_for_sure(subject, &with(most), planned) {
             return Some(most);
         }
-        largest(1, most, |steps| slack(subject, &with(steps), overflows))
+        largest(1, most, |steps| {
+            let mut config = with(steps);
+            let fitted = auto::choose(subject, &mut config, &mut Vec::new());
+            let spilled = auto::spilled(subject, fitted.as_ref());
+            slack(subject, &config, &spilled, margin)
+        })
     });
     steps.map(|steps| steps.saturating_mul(step))
 }
@@ -61,7 +74,7 @@ fn fits_for_sure(subject: &Subject<'_>, longer: &Config, planned: &Measured) -> 
     let scaled =
         |bytes: Bytes| bytes.mul_ratio(to.cells.max(from.cells), from.cells) + Bytes::new(1);
     let used = planned.used_with(&caches, scaled);
-    left(subject, to, planned.output, &used)
+    left(subject, to, planned.output, &used, subject.inputs.margin)
         .iter()
         .all(|left| *left >= 0)
 }
@@ -85,22 +98,44 @@ pub(super) fn most_slots(
     let key = ("slots", with_slots(1), overflows, subject.key());
     let most = subject.inputs.memo.get(&key, || {
         largest_on_a_line(1, MAX_SEQUENCES, |slots| {
-            slack(subject, &with_slots(slots), overflows)
+            slack(
+                subject,
+                &with_slots(slots),
+                overflows,
+                subject.inputs.margin,
+            )
         })
     });
     *most
 }
 
 /// What every GPU has left beyond its margin, and main memory at all; negative where it is too little.
-pub(super) fn slack(subject: &Subject<'_>, config: &Config, overflows: &[Overflow]) -> Vec<i64> {
+pub(super) fn slack(
+    subject: &Subject<'_>,
+    config: &Config,
+    overflows: &[Overflow],
+    margin: Bytes,
+) -> Vec<i64> {
     let Ok(measured) = subject.measure(config, overflows, Purpose::Allocation) else {
         return vec![-1];
     };
-    left(subject, measured.shape, measured.output, &measured.used())
+    left(
+        subject,
+        measured.shape,
+        measured.output,
+        &measured.used(),
+        margin,
+    )
 }
 
 /// What is left of what every device has free, given what is used.
-fn left(subject: &Subject<'_>, shape: Shape, output: Bytes, used: &[Used]) -> Vec<i64> {
+fn left(
+    subject: &Subject<'_>,
+    shape: Shape,
+    output: Bytes,
+    used: &[Used],
+    margin: Bytes,
+) -> Vec<i64> {
     let machine = subject.inputs.machine;
     let model = subject.inputs.model;
     let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
@@ -124,7 +159,7 @@ fn left(subject: &Subject<'_>, shape: Shape, output: Bytes, used: &[Used]) -> Ve
                 .usable
                 .signed_sub(memory.in_use)
                 .saturating_sub(*used)
-                .saturating_sub(signed(subject.inputs.margin))
+                .saturating_sub(signed(margin))
         })
         .collect();
     let host = used
@@ -141,7 +176,7 @@ fn left(subject: &Subject<'_>, shape: Shape, output: Bytes, used: &[Used]) -> Ve
             pool.bytes
                 .signed_sub(pool.in_use)
                 .saturating_sub(gpus)
-                .saturating_sub(signed(subject.inputs.margin))
+                .saturating_sub(signed(margin))
         }
         None => machine.host.ram.signed_sub(machine.host.in_use),
     };

@@ -116,6 +116,9 @@ impl<'a> Subject<'a> {
                     device.gpu.memory.usable,
                     device.gpu.memory.in_use,
                     device.gpu.unified,
+                    device.compute_capability(),
+                    // The makers' drivers take different amounts.
+                    device.gpu.vendor,
                 )
             })
             .collect();

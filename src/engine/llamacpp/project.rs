@@ -1,6 +1,6 @@
 //! From a plan to what the engine allocates.
 
-use super::auto::{self, Fitted, overflows};
+use super::auto::{self, Fitted};
 use super::compute::Purpose;
 use super::config::{self, Config};
 use super::file_type::FileType;
@@ -50,8 +50,9 @@ pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
         &mut notes,
     );
     notes::machine(inputs.machine, &config, &subject.devices, &mut notes);
+    let asked = config.clone();
     let fitted = auto::choose(&subject, &mut config, &mut notes);
-    let spilled = spilled(&subject, fitted.as_ref());
+    let spilled = auto::spilled(&subject, fitted.as_ref());
     let measured = match subject.measure(&config, &spilled, Purpose::Allocation) {
         Ok(measured) => measured,
         Err(error) => {
@@ -62,32 +63,32 @@ pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
         }
     };
     notes::file(&subject, &config, &mut notes);
-    finish(
-        &subject,
-        &config,
-        fitted.as_ref(),
-        &spilled,
-        &measured,
-        notes,
-    )
+    let chosen = Chosen {
+        asked: &asked,
+        config: &config,
+        fitted: fitted.as_ref(),
+        spilled: &spilled,
+        measured: &measured,
+    };
+    finish(&subject, &chosen, notes)
 }
 
-/// Overrides that fitting added.
-fn spilled(subject: &Subject<'_>, fitted: Option<&Fitted>) -> Vec<auto::Overflow> {
-    let layers = fitted.and_then(|fitted| fitted.candidate.layers.as_ref());
-    layers.map_or_else(Vec::new, |layers| {
-        overflows(layers, u64::from(subject.table.blocks))
-    })
+/// A plan with what the engine makes of it.
+struct Chosen<'a> {
+    /// As written.
+    asked: &'a Config,
+    /// With the engine's choices.
+    config: &'a Config,
+    fitted: Option<&'a Fitted>,
+    /// Overrides that fitting added.
+    spilled: &'a [auto::Overflow],
+    measured: &'a Measured,
 }
 
-fn finish(
-    subject: &Subject<'_>,
-    config: &Config,
-    fitted: Option<&Fitted>,
-    spilled: &[auto::Overflow],
-    measured: &Measured,
-    mut notes: Vec<Note>,
-) -> Outcome {
+fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> Outcome {
+    let Chosen {
+        config, measured, ..
+    } = *chosen;
     let inputs = &subject.inputs;
     let flash = Some(measured.compute.flash_attn);
     let run = running(subject, config, measured);
@@ -125,7 +126,7 @@ fn finish(
             &Choices {
                 config,
                 trained: subject.trained,
-                fitted,
+                fitted: chosen.fitted,
                 flash,
                 blocks: u64::from(subject.table.all_blocks),
                 fitted_blocks: u64::from(subject.table.blocks),
@@ -133,16 +134,18 @@ fn finish(
         ),
         refused: notes.iter().any(is_error),
         notes,
-        derived: derived(subject, config, spilled, measured),
+        derived: derived(subject, chosen),
     }
 }
 
-fn derived(
-    subject: &Subject<'_>,
-    config: &Config,
-    spilled: &[auto::Overflow],
-    measured: &Measured,
-) -> Derived {
+fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
+    let Chosen {
+        asked,
+        config,
+        fitted,
+        spilled,
+        measured,
+    } = *chosen;
     let parameters = subject.inputs.model.parameters();
     let file_bytes = subject.table.file_bytes();
     let total = parameters.text();
@@ -157,7 +160,7 @@ fn derived(
             8.0 * file_bytes.get() as f64 / total as f64
         },
         kv_bytes_per_token: limits::bytes_per_token(subject, config, measured),
-        max_context_tokens: limits::longest_context(subject, config, spilled, measured),
+        max_context_tokens: limits::longest_context(subject, asked, measured, fitted),
         max_batch: limits::most_slots(subject, config, spilled),
         further: indexmap::IndexMap::new(),
     }

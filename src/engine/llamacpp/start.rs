@@ -100,7 +100,7 @@ fn placed(subject: &Subject<'_>, start: Start, bounded: impl Fn(u64) -> u64) -> 
     let inputs = &subject.inputs;
     // Whether main memory has room for the rest is for the projection to say.
     let left = |start: Start| {
-        let mut left = slack(subject, &start.config(inputs), &[]);
+        let mut left = slack(subject, &start.config(inputs), &[], inputs.margin);
         left.truncate(subject.devices.len());
         left
     };

@@ -1,6 +1,6 @@
 //! Runs the engine's own fit where a plan leaves something to it.
 
-use super::candidate::{Candidate, gpu_layers, overflows};
+use super::candidate::{Candidate, Overflow, gpu_layers, overflows};
 use super::fit::{Fitted, Limits, Status, fit};
 use super::{DryRun, Used};
 use crate::engine::llamacpp::compute::Purpose;
@@ -20,10 +20,7 @@ pub(in super::super) fn choose(
 ) -> Option<Fitted> {
     let open = matches!(config.context, Context::Unset | Context::Trained)
         || config.gpu_layers == GpuLayers::Auto;
-    if !config.fit || !open || subject.trained == 0 || !config.version.at_least(SINCE) {
-        return None;
-    }
-    if config.split_mode == SplitMode::Tensor {
+    if !open || !runs(subject, config) {
         return None;
     }
     let limits = limits(subject, config);
@@ -40,6 +37,36 @@ pub(in super::super) fn choose(
     Some(fitted)
 }
 
+/// Whether the engine fits what is left to it.
+fn runs(subject: &Subject<'_>, config: &Config) -> bool {
+    config.fit
+        && subject.trained > 0
+        && config.version.at_least(SINCE)
+        && config.split_mode != SplitMode::Tensor
+}
+
+/// Whether the engine moves layers to where there is room for them.
+pub(in super::super) fn moves_layers(subject: &Subject<'_>, config: &Config) -> bool {
+    config.gpu_layers == GpuLayers::Auto
+        && runs(subject, config)
+        && !subject.devices.is_empty()
+        && !is_fixed(config, subject.devices.len())
+}
+
+/// Whether layers must stay as asked for: the user gave overrides or a split.
+fn is_fixed(config: &Config, gpus: usize) -> bool {
+    let split = config.tensor_split.iter().any(|share| *share > 0.0);
+    !config.overrides.is_empty() || gpus > 1 && (split || config.split_mode == SplitMode::Row)
+}
+
+/// Overrides that fitting added.
+pub(in super::super) fn spilled(subject: &Subject<'_>, fitted: Option<&Fitted>) -> Vec<Overflow> {
+    let layers = fitted.and_then(|fitted| fitted.candidate.layers.as_ref());
+    layers.map_or_else(Vec::new, |layers| {
+        overflows(layers, u64::from(subject.table.blocks))
+    })
+}
+
 fn limits(subject: &Subject<'_>, config: &Config) -> Limits {
     let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
     let free: Vec<i64> = subject
@@ -48,8 +75,7 @@ fn limits(subject: &Subject<'_>, config: &Config) -> Limits {
         .map(|free| signed(free.get()))
         .collect();
     let margin = signed(subject.inputs.margin.get());
-    let several = free.len() > 1;
-    let split = config.tensor_split.iter().any(|share| *share > 0.0);
+    let fixed = is_fixed(config, free.len());
     Limits {
         margins: vec![margin; free.len().max(1)],
         free,
@@ -80,8 +106,7 @@ fn limits(subject: &Subject<'_>, config: &Config) -> Limits {
             .layers
             .iter()
             .any(|layer| matches!(layer.feed_forward, FeedForward::Experts(_))),
-        fixed: !config.overrides.is_empty()
-            || several && (split || config.split_mode == SplitMode::Row),
+        fixed,
     }
 }
 

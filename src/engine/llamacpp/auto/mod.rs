@@ -8,7 +8,7 @@ mod layers;
 mod mixture;
 
 pub(super) use candidate::{Fraction, Overflow, gpu_layers, overflows};
-pub(super) use choose::choose;
+pub(super) use choose::{choose, moves_layers, spilled};
 pub(super) use fit::Fitted;
 pub(super) use largest::{largest, largest_on_a_line};
 

@@ -1,0 +1,190 @@
+//! The longest context that fits is the last that does, whatever context is planned.
+
+use plimsoll::catalog::models::ModelCatalog;
+use plimsoll::engine::{self, Memo};
+use plimsoll::hardware::Machine;
+use plimsoll::model::Model;
+use plimsoll::plan::{FitOptions, Settings, Value};
+use plimsoll::report::{Report, Request, Verdict, report};
+use plimsoll::units::Bytes;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq};
+use proptest::{collection, option, proptest, sample};
+
+use crate::llamacpp_mem::row::machine;
+
+/// Dense, windows, latent, experts with windows, recurrent.
+const MODELS: [&str; 6] = [
+    "Qwen2.5-0.5B-Instruct",
+    "gemma-3-1b-it",
+    "DeepSeek-V2-Lite",
+    "gpt-oss-20b",
+    "Qwen3.5-27B",
+    "DeepSeek-R1-Distill-Qwen-32B",
+];
+
+fn model(id: &str) -> Model {
+    let preset = ModelCatalog::embedded().find(id).unwrap();
+    preset.model(&serde_json::Map::default()).unwrap()
+}
+
+fn cards(gib: &[u64], ram: u64) -> Machine {
+    let sizes: Vec<Bytes> = gib.iter().map(|gib| Bytes::from_gib(*gib)).collect();
+    let mut machine = machine(&sizes, (8, 9));
+    machine.host.ram = Bytes::from_gib(ram);
+    machine
+}
+
+fn with_context(settings: &Settings, tokens: u64) -> Settings {
+    let mut settings = settings.clone();
+    let tokens = Value::Integer(i64::try_from(tokens).unwrap());
+    settings.insert("ctx_size".to_owned(), tokens);
+    settings
+}
+
+fn project(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -> Report {
+    let request = Request {
+        engine: engine::find("llama.cpp").unwrap(),
+        model,
+        machine,
+        settings,
+        fit: &FitOptions::default(),
+    };
+    report(&request, memo).unwrap()
+}
+
+/// A plan is good where it fits; where the engine chooses layers, where it does not exceed, because the engine fills
+/// the margin up to what it does not count itself.
+fn good(report: &Report, automatic: bool) -> bool {
+    match report.verdict {
+        Verdict::Fits => true,
+        Verdict::Tight => automatic,
+        Verdict::Exceeds | Verdict::Refused => false,
+    }
+}
+
+/// What is wrong with the longest context that reports of a plan at these contexts name.
+fn wrong(
+    model: &Model,
+    machine: &Machine,
+    settings: &Settings,
+    contexts: &[u64],
+) -> Result<(), String> {
+    let automatic = settings
+        .get("n_gpu_layers")
+        .is_none_or(|layers| *layers == text("auto"))
+        && !machine.gpus.is_empty();
+    let slots = match settings.get("parallel") {
+        Some(Value::Integer(slots)) => u64::try_from(*slots).unwrap(),
+        _ => 1,
+    };
+    let mut longest = None;
+    for context in contexts {
+        // Not even the order of questions may matter.
+        let memo = Memo::default();
+        let planned = project(model, machine, &with_context(settings, *context), &memo);
+        let answer = planned.derived.max_context_tokens;
+        if *longest.get_or_insert(answer) != answer {
+            return Err(format!(
+                "{longest:?}, but {answer:?} when {context} is planned"
+            ));
+        }
+    }
+    let Some(Some(longest)) = longest else {
+        let least = project(
+            model,
+            machine,
+            &with_context(settings, 256 * slots),
+            &Memo::default(),
+        );
+        if good(&least, automatic) {
+            return Err("none, but the least one fits".to_owned());
+        }
+        return Ok(());
+    };
+    let memo = Memo::default();
+    let at = project(model, machine, &with_context(settings, longest), &memo);
+    if !good(&at, automatic) {
+        return Err(format!("{longest} does not fit: {}", at.sentence()));
+    }
+    let next = longest + 256 * slots;
+    let after = project(model, machine, &with_context(settings, next), &memo);
+    if next <= model.max_position_embeddings * slots && good(&after, automatic) {
+        return Err(format!("{longest}, but {next} fits: {}", after.sentence()));
+    }
+    Ok(())
+}
+
+fn text(word: &str) -> Value {
+    Value::Text(word.to_owned())
+}
+
+fn any_settings() -> impl Strategy<Value = Settings> {
+    let layers = sample::select(vec![
+        None,
+        Some(text("auto")),
+        Some(text("all")),
+        Some(Value::Integer(0)),
+        Some(Value::Integer(9)),
+    ]);
+    let slots = sample::select(vec![1_i64, 2, 5]);
+    let cache = sample::select(vec!["f16", "q8_0", "q4_0"]);
+    let micro_batch = option::of(sample::select(vec![64_i64, 2048]));
+    (layers, slots, cache, micro_batch, any::<bool>()).prop_map(
+        |(layers, slots, cache, micro_batch, experts)| {
+            let mut settings = Settings::from([
+                ("parallel".to_owned(), Value::Integer(slots)),
+                ("kv_unified".to_owned(), Value::Bool(false)),
+                ("cache_type_k".to_owned(), text(cache)),
+                ("cache_type_v".to_owned(), text(cache)),
+            ]);
+            settings.extend(layers.map(|layers| ("n_gpu_layers".to_owned(), layers)));
+            settings.extend(
+                micro_batch.map(|tokens| ("ubatch_size".to_owned(), Value::Integer(tokens))),
+            );
+            // Overrides keep the engine from moving layers; with them layers are said.
+            if experts && settings.contains_key("n_gpu_layers") {
+                settings.insert("n_gpu_layers".to_owned(), text("all"));
+                settings.insert("cpu_moe".to_owned(), Value::Bool(true));
+            }
+            settings
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_longest_context_is_the_last_that_fits(
+        id in sample::select(MODELS.to_vec()),
+        gib in collection::vec(sample::select(vec![4, 8, 12, 24]), 0..4),
+        ram in sample::select(vec![8, 16, 64, 256]),
+        settings in any_settings(),
+        context in 256_u64..200_000,
+    ) {
+        let (model, machine) = (model(id), cards(&gib, ram));
+        let answer = wrong(&model, &machine, &settings, &[8192, context]);
+        prop_assert_eq!(answer, Ok(()), "{} on {:?} with {} GiB: {:?}", id, gib, ram, settings);
+    }
+}
+
+#[test]
+fn where_the_engine_chooses_layers_it_does_so_for_every_context() {
+    let weights = ("weights".to_owned(), text("Q4_K_M"));
+    let one = ("parallel".to_owned(), Value::Integer(1));
+    let settings = Settings::from([weights, one]);
+    let contexts = [4096, 16_384, 32_768, 131_072];
+    let machine = cards(&[24], 64);
+    let model = model("DeepSeek-R1-Distill-Qwen-32B");
+    assert_eq!(wrong(&model, &machine, &settings, &contexts), Ok(()));
+    // What does not fit on the card goes to main memory.
+    let report = project(
+        &model,
+        &machine,
+        &with_context(&settings, 16_384),
+        &Memo::default(),
+    );
+    assert_eq!(report.derived.max_context_tokens, Some(131_072));
+    let machine = cards(&[24], 16);
+    assert_eq!(wrong(&model, &machine, &settings, &contexts), Ok(()));
+}
