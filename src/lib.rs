@@ -23,6 +23,7 @@
 //! `quant`, `model`, `plan`, `projection`, `engine`, `advisor`, `report` and `export` do no I/O, read no clock and no
 //! environment.
 
+pub mod advisor;
 #[cfg(feature = "gui")]
 pub mod app;
 pub mod catalog;

@@ -4,6 +4,7 @@ mod devices;
 mod headline;
 mod json;
 
+use crate::advisor;
 use crate::engine::{Derived, Engine, Inputs, Memo, Outcome, setting};
 use crate::hardware::{Machine, Os};
 use crate::model::Model;
@@ -144,7 +145,20 @@ pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Err
         memo,
     };
     let outcome = request.engine.project(&inputs);
-    Ok(judge(request, outcome, margin))
+    let mut report = judge(request, outcome, margin);
+    if report.verdict == Verdict::Exceeds {
+        let remedies = request
+            .engine
+            .remedies(&inputs, &report.settings, &report.derived);
+        let places: Vec<&str> = report
+            .devices
+            .iter()
+            .map(|device| device.id.as_str())
+            .collect();
+        let fixes = advisor::fixes(request.engine, &inputs, remedies, &places);
+        report.notes.extend(fixes);
+    }
+    Ok(report)
 }
 
 /// The margin a plan asks for.

@@ -2,11 +2,13 @@
 
 pub mod launch;
 mod memo;
+mod remedy;
 pub mod setting;
 
 pub mod llamacpp;
 
 pub use memo::Memo;
+pub use remedy::{Remedy, Step};
 
 use crate::hardware::Machine;
 use crate::model::Model;
@@ -44,6 +46,13 @@ pub trait Engine: Sync {
 
     /// What the engine would allocate. Total: odd input gives notes, and `refused` where the engine would not start.
     fn project(&self, inputs: &Inputs<'_>) -> Outcome;
+
+    /// Bytes that every device has left, GPUs in plan order and the host last; negative where they lack. Much cheaper
+    /// than a projection: no reasons, no limits. `None` where the engine would not start.
+    fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>>;
+
+    /// What could be done otherwise to need less, the cheapest for the user first; the advisor tries them.
+    fn remedies(&self, inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy>;
 
     /// The settings with which a new plan of this model on this machine starts (useful, not the engine's defaults).
     fn starting_settings(&self, inputs: &Inputs<'_>) -> Settings;

@@ -9,14 +9,19 @@ use plimsoll::plan::{FitOptions, MachineRef, Settings, Value};
 use plimsoll::report::{DeviceKind, Report, Request, Verdict, report};
 use plimsoll::units::Bytes;
 
-fn machine(toml: &str) -> Machine {
+pub(super) fn machine(toml: &str) -> Machine {
     let reference: MachineRef = toml::from_str(toml).expect("a machine");
     let gpus = GpuCatalog::embedded().expect("GPUs");
     let presets = MachineCatalog::embedded().expect("presets");
     machines::resolve(Some(&reference), None, &gpus, &presets).expect("a machine")
 }
 
-fn check(model: &str, machine: &Machine, settings: &[(&str, Value)], margin_mib: u64) -> Report {
+pub(super) fn check(
+    model: &str,
+    machine: &Machine,
+    settings: &[(&str, Value)],
+    margin_mib: u64,
+) -> Report {
     let model = ModelCatalog::embedded().find(model).expect("a preset");
     let model = model.model(&serde_json::Map::default()).expect("a model");
     let settings: Settings = settings

@@ -15,6 +15,7 @@ mod output;
 mod placement;
 mod project;
 mod recurrent;
+mod remedies;
 mod resolved;
 mod settings;
 mod start;
@@ -24,7 +25,7 @@ mod version;
 
 use super::launch::{Launch, LaunchInputs};
 use super::setting::Setting;
-use super::{Axis, Engine, Inputs, Outcome};
+use super::{Axis, Derived, Engine, Inputs, Outcome, Remedy};
 use crate::plan::Settings;
 
 /// The engine.
@@ -66,6 +67,14 @@ impl Engine for LlamaCpp {
 
     fn project(&self, inputs: &Inputs<'_>) -> Outcome {
         project::project(inputs)
+    }
+
+    fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>> {
+        remedies::free(inputs)
+    }
+
+    fn remedies(&self, inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy> {
+        remedies::remedies(inputs, resolved, derived)
     }
 
     fn starting_settings(&self, inputs: &Inputs<'_>) -> Settings {

@@ -1,0 +1,177 @@
+//! What llama.cpp could do otherwise to need less.
+
+use super::auto;
+use super::config::{self, Config, Flash, GpuLayers};
+use super::file_type::FileType;
+use super::limits;
+use super::measure::Subject;
+use super::notes;
+use crate::engine::{Derived, Inputs, Remedy, Step};
+use crate::model::FeedForward;
+use crate::plan::{Settings, Value};
+use crate::projection::{Severity, grouped};
+use crate::units::Bytes;
+
+/// File types that people download, largest first; each is a clear step smaller than the one before.
+const LADDER: [&str; 8] = [
+    "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "IQ4_XS", "Q3_K_M", "IQ3_M", "Q2_K",
+];
+
+/// Steps in which experts are moved to main memory.
+const EXPERT_STEPS: u64 = 8;
+
+/// Bytes that every device has left, GPUs in order and main memory last; negative where they lack. `None` where the
+/// engine would not start.
+pub(super) fn free(inputs: &Inputs<'_>) -> Option<Vec<i64>> {
+    let mut notes = Vec::new();
+    let mut config = config::read(inputs.settings, &mut notes);
+    let devices = config::devices(inputs.machine, &config);
+    let file_type = config.weights.parse::<FileType>().ok()?;
+    let subject = Subject::new(*inputs, &config, file_type, devices).ok()?;
+    let architecture = subject.table.architecture;
+    let gpus = inputs.machine.gpus.len();
+    notes::refusals(
+        inputs.model,
+        architecture,
+        &config,
+        &subject.devices,
+        gpus,
+        &mut notes,
+    );
+    let fitted = auto::choose(&subject, &mut config, &mut notes);
+    if notes.iter().any(|note| note.severity == Severity::Error) {
+        return None;
+    }
+    let spilled = auto::spilled(&subject, fitted.as_ref());
+    // What is kept free counts for good plans, not for possible ones.
+    Some(limits::slack(&subject, &config, &spilled, Bytes::ZERO))
+}
+
+/// Ways to need less, the cheapest for the user first.
+pub(super) fn remedies(inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy> {
+    let config = config::read(inputs.settings, &mut Vec::new());
+    [
+        cache(&config),
+        layers(inputs, &config),
+        experts(inputs),
+        micro_batch(&config),
+        context(resolved, derived),
+        weights(&config),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn cache(config: &Config) -> Option<Remedy> {
+    let plain = !config.cache_k.is_quantized() && !config.cache_v.is_quantized();
+    // A quantized cache of values needs flash attention.
+    let possible = plain && config.flash != Flash::Off;
+    let step = |word: &str| Step {
+        what: format!("A KV cache in {word}"),
+        set: set([("cache_type_k", text(word)), ("cache_type_v", text(word))]),
+    };
+    possible.then(|| Remedy {
+        setting: "cache_type_k",
+        steps: vec![step("q8_0")],
+    })
+}
+
+fn layers(inputs: &Inputs<'_>, config: &Config) -> Option<Remedy> {
+    // The engine chooses layers only where split and overrides are untouched (`common/fit.cpp`, 0.6.0-dev).
+    let untouched = config.overrides.is_empty() && config.tensor_split.is_empty();
+    let by_hand = config.gpu_layers != GpuLayers::Auto;
+    (by_hand && untouched && !inputs.machine.gpus.is_empty()).then(|| Remedy {
+        setting: "n_gpu_layers",
+        steps: vec![Step {
+            what: "Leaving the number of GPU layers to the engine".to_owned(),
+            set: set([("n_gpu_layers", text("auto"))]),
+        }],
+    })
+}
+
+fn experts(inputs: &Inputs<'_>) -> Option<Remedy> {
+    let layers = inputs.model.layers.as_slice();
+    let routed = layers
+        .iter()
+        .any(|layer| matches!(layer.feed_forward, FeedForward::Experts(_)));
+    let all = inputs.settings.get("cpu_moe") == Some(&Value::Bool(true));
+    if !routed || all || inputs.machine.gpus.is_empty() {
+        return None;
+    }
+    let count = layers.len() as u64;
+    let now = match inputs.settings.get("n_cpu_moe") {
+        Some(Value::Integer(now)) => u64::try_from(*now).unwrap_or(0),
+        _ => 0,
+    };
+    let steps = (1..=EXPERT_STEPS)
+        .map(|step| count.saturating_mul(step).div_ceil(EXPERT_STEPS))
+        .filter(|blocks| *blocks > now)
+        .map(|blocks| Step {
+            what: format!("Keeping the experts of the first {blocks} layers in main memory"),
+            set: set([("n_cpu_moe", number(blocks))]),
+        })
+        .collect();
+    Some(Remedy {
+        setting: "n_cpu_moe",
+        steps,
+    })
+}
+
+fn micro_batch(config: &Config) -> Option<Remedy> {
+    // The engine's own default (`common/common.h`, 0.6.0-dev).
+    (config.micro_batch > 512).then(|| Remedy {
+        setting: "ubatch_size",
+        steps: vec![Step {
+            what: "A micro-batch of 512".to_owned(),
+            set: set([("ubatch_size", number(512))]),
+        }],
+    })
+}
+
+fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
+    let planned = match resolved.get("ctx_size") {
+        Some(Value::Integer(planned)) => u64::try_from(*planned).unwrap_or(0),
+        _ => 0,
+    };
+    let longest = derived.max_context_tokens?;
+    (longest < planned).then(|| Remedy {
+        setting: "ctx_size",
+        steps: vec![Step {
+            what: format!("A context of {} tokens", grouped(longest)),
+            set: set([("ctx_size", number(longest))]),
+        }],
+    })
+}
+
+fn weights(config: &Config) -> Option<Remedy> {
+    let now = LADDER
+        .iter()
+        .position(|word| word.eq_ignore_ascii_case(&config.weights));
+    let smaller = LADDER.iter().skip(now.map_or(0, |now| now + 1));
+    let steps: Vec<Step> = smaller
+        .map(|word| Step {
+            what: format!("A file in {word}"),
+            set: set([("weights", text(word))]),
+        })
+        .collect();
+    (!steps.is_empty()).then_some(Remedy {
+        setting: "weights",
+        steps,
+    })
+}
+
+fn set<const N: usize>(changes: [(&str, Value); N]) -> Settings {
+    changes
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+fn text(word: &str) -> Value {
+    Value::Text(word.to_owned())
+}
+
+fn number(number: u64) -> Value {
+    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+}
