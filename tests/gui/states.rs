@@ -114,3 +114,48 @@ fn many_and_odd_devices_are_shown() {
     let desk = Desk::opening("cpu-only-32gb", &path);
     desk.sees("GPU 9");
 }
+
+#[test]
+fn a_list_is_driven_by_the_keyboard() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 14b");
+    let weights = |desk: &Desk| {
+        let value = desk.node(Role::ComboBox, "Weights").value();
+        value.unwrap()
+    };
+    desk.choose("Weights", "Q4_K_M");
+    desk.node(Role::ComboBox, "Weights").focus();
+    desk.run();
+    desk.key(Key::Enter);
+    assert!(desk.node(Role::ListBoxOption, "Q4_K_M").is_focused());
+
+    // Far rows come into sight: what is off the screen cannot be clicked, and nobody sees it.
+    for _ in 0..3 {
+        desk.key(Key::ArrowUp);
+    }
+    assert!(desk.node(Role::ListBoxOption, "Q5_K_S").is_focused());
+    desk.key(Key::Escape);
+    assert_eq!(weights(&desk), "Q4_K_M");
+    assert!(desk.node(Role::ComboBox, "Weights").is_focused());
+
+    desk.key(Key::Enter);
+    desk.key(Key::ArrowUp);
+    desk.key(Key::ArrowUp);
+    desk.key(Key::ArrowUp);
+    desk.key(Key::Enter);
+    assert_eq!(weights(&desk), "Q5_K_S");
+    assert!(desk.node(Role::ComboBox, "Weights").is_focused());
+
+    desk.key(Key::Enter);
+    desk.type_text("q8");
+    assert!(desk.node(Role::ListBoxOption, "Q8_0").is_focused());
+    desk.key(Key::Enter);
+    assert_eq!(weights(&desk), "Q8_0");
+
+    desk.node(Role::ComboBox, "Launch target").focus();
+    desk.run();
+    desk.key(Key::Enter);
+    desk.key(Key::End);
+    desk.key(Key::Enter);
+    desk.misses("#!/bin/sh");
+}

@@ -1,13 +1,13 @@
 //! Memory against a setting, stacked by category, with the line that must not be passed.
 
-use eframe::egui::{ComboBox, Ui};
+use eframe::egui::Ui;
 
 use crate::app::format;
 use crate::app::state::UiState;
 use crate::app::sweep::SweepKey;
 use crate::app::texts::Texts;
 use crate::app::theme::{GRID, Tokens};
-use crate::app::widgets;
+use crate::app::widgets::{self, DropDown};
 use crate::engine::{self, Axis, Engine, setting};
 use crate::plan::{Plan, Value};
 use crate::report::{self, DeviceKind, Report};
@@ -134,25 +134,26 @@ fn device_choice(ui: &mut Ui, texts: &Texts, report: &Report, device: usize, sta
     if report.devices.len() < 2 {
         return;
     }
-    let name = report
+    let names: Vec<String> = report
         .devices
-        .get(device)
-        .map(|device| format::device(device, texts));
-    ComboBox::from_id_salt("curve device")
-        .icon(widgets::combo_icon)
-        .selected_text(name.unwrap_or_default())
-        .width(96.0)
-        .show_ui(ui, |ui| {
-            for (index, other) in report.devices.iter().enumerate() {
-                let name = format::device(other, texts);
-                if widgets::popup_row(ui, index == device, &name, format::product(&other.name))
-                    .clicked()
-                {
-                    state.curve_device = Some(other.id.clone());
-                    ui.close();
-                }
-            }
-        })
-        .response
-        .accessible_name(texts.device);
+        .iter()
+        .map(|device| format::device(device, texts))
+        .collect();
+    let products = report.devices.iter();
+    let list = DropDown {
+        salt: "curve device",
+        name: texts.device,
+        shown: names.get(device).map_or("", String::as_str),
+        width: 96.0,
+        rows: names
+            .iter()
+            .map(String::as_str)
+            .zip(products.map(|device| format::product(&device.name)))
+            .collect(),
+        chosen: Some(device),
+    };
+    let (_, taken) = widgets::drop_down(ui, &list);
+    if let Some(taken) = taken.and_then(|index| report.devices.get(index)) {
+        state.curve_device = Some(taken.id.clone());
+    }
 }

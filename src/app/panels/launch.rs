@@ -2,8 +2,7 @@
 
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{
-    ComboBox, Frame, Label, Margin, Panel, RichText, ScrollArea, Stroke, TextBuffer, TextEdit,
-    TextStyle, Ui,
+    Frame, Label, Margin, Panel, RichText, ScrollArea, Stroke, TextBuffer, TextEdit, TextStyle, Ui,
 };
 
 use crate::app::command::{Command, Queue};
@@ -12,8 +11,8 @@ use crate::app::preferences::Preferences;
 use crate::app::state::UiState;
 use crate::app::texts::Texts;
 use crate::app::theme::{GRID, LAUNCH_WIDTH, PANEL_MARGIN, RADIUS, Tokens};
-use crate::app::widgets;
-use crate::export;
+use crate::app::widgets::{self, DropDown};
+use crate::export::{self, Exporter};
 use crate::plan::Plan;
 
 use super::{launch_options, notes};
@@ -60,21 +59,24 @@ fn target(ui: &mut Ui, texts: &Texts, plan: &Plan, preferences: &mut Preferences
         .or_else(|| export::for_engine(&plan.engine).next());
     let Some(chosen) = chosen else { return };
     ui.spacing_mut().interact_size.y = 32.0;
-    ComboBox::from_id_salt("target")
-        .icon(widgets::combo_icon)
-        .selected_text(chosen.label())
-        .width(ui.available_width())
-        .show_ui(ui, |ui| {
-            for exporter in export::for_engine(&plan.engine) {
-                let lit = exporter.id() == chosen.id();
-                if widgets::popup_row(ui, lit, exporter.label(), exporter.id()).clicked() {
-                    exporter.id().clone_into(&mut preferences.target);
-                    ui.close();
-                }
-            }
-        })
-        .response
-        .accessible_name(texts.launch_target);
+    let exporters: Vec<&dyn Exporter> = export::for_engine(&plan.engine).collect();
+    let list = DropDown {
+        salt: "target",
+        name: texts.launch_target,
+        shown: chosen.label(),
+        width: ui.available_width(),
+        rows: exporters
+            .iter()
+            .map(|exporter| (exporter.label(), exporter.id()))
+            .collect(),
+        chosen: exporters
+            .iter()
+            .position(|exporter| exporter.id() == chosen.id()),
+    };
+    let (_, taken) = widgets::drop_down(ui, &list);
+    if let Some(exporter) = taken.and_then(|index| exporters.get(index)) {
+        exporter.id().clone_into(&mut preferences.target);
+    }
     ui.spacing_mut().interact_size.y = crate::app::theme::ROW;
 }
 

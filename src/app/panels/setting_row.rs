@@ -1,11 +1,11 @@
 //! One setting as a control, by its kind alone.
 
-use eframe::egui::{Align, ComboBox, DragValue, Id, Label, RichText, TextEdit, Ui};
+use eframe::egui::{DragValue, Id, Label, RichText, TextEdit, Ui};
 
 use crate::app::format;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
-use crate::app::widgets::{self, Stops};
+use crate::app::widgets::{self, DropDown, Stops};
 use crate::engine::setting::{Choice, Kind, Scope, Setting};
 use crate::plan::{Settings, Value};
 use crate::projection::grouped;
@@ -207,29 +207,24 @@ fn choice(ui: &mut Ui, row: &Row<'_>, options: &[Choice], settings: &mut Setting
     widgets::row(ui, row.label(), row.setting.help, |ui| {
         reset(ui, row, settings);
         quiet_default(ui, row, settings);
-        let list = ComboBox::from_id_salt("choice")
-            .icon(widgets::combo_icon)
-            .selected_text(RichText::new(&chosen))
-            .width(112.0)
-            .show_ui(ui, |ui| {
-                ui.visuals_mut().override_text_color = None;
-                ui.set_min_width(260.0);
-                ui.spacing_mut().item_spacing.y = 0.0;
-                for option in options {
-                    let lit = option.word.eq_ignore_ascii_case(&chosen);
-                    let response = widgets::popup_row(ui, lit, option.word, &option.hint);
-                    if lit && ui.is_sizing_pass() {
-                        response.scroll_to_me(Some(Align::Center));
-                    }
-                    if response.clicked() {
-                        set = Some(Value::Text(option.word.to_owned()));
-                        ui.close();
-                    }
-                }
-            });
-        list.response
-            .accessible_name(row.setting.label)
-            .on_hover_text(row.setting.help);
+        let list = DropDown {
+            salt: "choice",
+            name: row.setting.label,
+            shown: &chosen,
+            width: 112.0,
+            rows: options
+                .iter()
+                .map(|option| (option.word, option.hint.as_ref()))
+                .collect(),
+            chosen: options
+                .iter()
+                .position(|option| option.word.eq_ignore_ascii_case(&chosen)),
+        };
+        let (response, taken) = widgets::drop_down(ui, &list);
+        response.on_hover_text(row.setting.help);
+        set = taken
+            .and_then(|index| options.get(index))
+            .map(|option| Value::Text(option.word.to_owned()));
     });
     if let Some(value) = set {
         settings.insert(row.setting.name.to_owned(), value);

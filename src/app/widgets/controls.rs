@@ -219,7 +219,7 @@ pub(crate) fn field(ui: &mut Ui, name: &str, chosen: &str, remark: &str) -> Resp
     response
 }
 
-/// A row of a list: what it is, and a remark at its right.
+/// A row of a list: what it is, whole, and a remark in what room there is at its right.
 pub(crate) fn popup_row(ui: &mut Ui, lit: bool, text: &str, remark: &str) -> Response {
     let tokens = Tokens::of(ui);
     let size = Vec2::new(ui.available_width(), ROW + 2.0);
@@ -231,25 +231,27 @@ pub(crate) fn popup_row(ui: &mut Ui, lit: bool, text: &str, remark: &str) -> Res
         } else if response.hovered() || response.has_focus() {
             ui.painter().rect_filled(rect, RADIUS, tokens.field_hover);
         }
+        // The bar of a long list floats over the right end.
         let inner = rect.shrink2(Vec2::new(8.0, 0.0));
-        let mut remark_ui = ui.new_child(
-            UiBuilder::new()
-                .max_rect(inner)
-                .layout(Layout::right_to_left(Align::Center)),
-        );
-        if !remark.is_empty() {
-            let text = RichText::new(remark)
-                .text_style(theme::small())
-                .color(tokens.text_weak);
-            remark_ui.add(Label::new(text));
-        }
-        let left = inner.with_max_x(remark_ui.min_rect().left() - 2.0 * GRID);
         let mut left_ui = ui.new_child(
             UiBuilder::new()
-                .max_rect(left)
+                .max_rect(inner)
                 .layout(Layout::left_to_right(Align::Center)),
         );
         left_ui.add(Label::new(text).truncate());
+        let free = inner.with_min_x(left_ui.min_rect().right() + 4.0 * GRID);
+        if !remark.is_empty() && free.width() > 0.0 {
+            let mut remark_ui = ui.new_child(
+                UiBuilder::new()
+                    .max_rect(free)
+                    .layout(Layout::right_to_left(Align::Center)),
+            );
+            let text = RichText::new(remark)
+                .text_style(theme::small())
+                .color(tokens.text_weak);
+            remark_ui.add(Label::new(text).truncate());
+        }
+        focus_ring(ui, rect.shrink(2.0), &response);
     }
     response
 }

@@ -2,15 +2,17 @@
 
 mod bar;
 mod controls;
+mod drop_down;
 mod glyph;
 mod meter;
 mod track;
 
 pub(crate) use bar::{Axis, Segment, bar};
 pub(crate) use controls::{
-    chip, combo_icon, fact, field, focus_ring, ghost, line_edit, link, popup_row, primary, reset,
-    row, section, segmented, switch,
+    chip, fact, field, focus_ring, ghost, line_edit, link, popup_row, primary, reset, row, section,
+    segmented, switch,
 };
+pub(crate) use drop_down::{DropDown, drop_down};
 pub(crate) use glyph::{dot, mark, theme_switch};
 pub(crate) use meter::meter;
 pub(crate) use track::{Stops, track};
