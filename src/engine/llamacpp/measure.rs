@@ -16,6 +16,7 @@ use super::placement::{self, Placement, PlacementConfig};
 use super::recurrent::{self, LayerState};
 use super::tensors::{self, TensorTable};
 use crate::engine::Inputs;
+use crate::projection::Term;
 use crate::units::Bytes;
 
 /// What is loaded, and where it can go.
@@ -166,6 +167,13 @@ impl<'a> Subject<'a> {
             output: output::bytes(self.inputs.model, config, shape),
             compute,
             placed,
+        })
+    }
+
+    /// The weights of every GPU as terms, the host last; kept, since every tensor is added up.
+    pub(super) fn weights_terms(&self, placed: &Placed) -> Arc<Vec<Vec<Term>>> {
+        self.inputs.memo.get(&placed.fingerprint, || {
+            placement::weights_terms(&placed.placement, &self.table)
         })
     }
 

@@ -8,7 +8,6 @@ use super::host::{cache_terms, gpu_overhead, host_overhead};
 use super::limits;
 use super::measure::{Measured, Subject};
 use super::notes;
-use super::placement::{self, weights_terms};
 use super::resolved::{Choices, resolved};
 use super::terms;
 use crate::engine::{Derived, Inputs, Outcome};
@@ -205,13 +204,10 @@ fn buffers(
     measured: &Measured,
     home: Option<usize>,
 ) -> Vec<Term> {
-    let device = home.map_or(placement::Device::Host, placement::Device::Gpu);
     let mut all = Vec::with_capacity(8);
-    all.extend(weights_terms(
-        &measured.placed.placement,
-        &subject.table,
-        device,
-    ));
+    let weights = subject.weights_terms(&measured.placed);
+    let position = home.unwrap_or(subject.devices.len());
+    all.extend(weights.get(position).into_iter().flatten().cloned());
     let here = measured.caches.iter().filter(|group| group.home == home);
     all.extend(here.map(|group| terms::cache(group, config)));
     let here = measured.states.iter().filter(|group| group.home == home);

@@ -182,7 +182,11 @@ fn part(part: GraphPart) -> &'static str {
 pub(super) fn output(bytes: Bytes, model: &Model, shape: Shape) -> Term {
     let why = Why::new(
         "llama.cpp/output",
-        "{rows} rows of {vocabulary} logits in f32, one per slot; grows when a batch asks for more",
+        if shape.sequences == 1 {
+            "{rows} row of {vocabulary} logits in f32, one per slot; grows when a batch asks for more"
+        } else {
+            "{rows} rows of {vocabulary} logits in f32, one per slot; grows when a batch asks for more"
+        },
         "src/llama-context.cpp output_reserve, 0.6.0-dev",
     )
     .with("rows", shape.sequences)

@@ -142,6 +142,16 @@ impl Placement {
         }
     }
 
+    /// Where a tensor belongs by the order of layers.
+    fn home(&self, row: &Row) -> Option<Device> {
+        match row.tensor.layer {
+            Layer::Input => Some(Device::Host),
+            Layer::Output => Some(self.output),
+            Layer::Block(block) => self.blocks.get(block as usize).copied(),
+            Layer::EveryBlock => self.blocks.first().copied(),
+        }
+    }
+
     fn place(
         &mut self,
         index: usize,
@@ -152,12 +162,7 @@ impl Placement {
         if !row.tensor.loaded {
             return None;
         }
-        let home = match row.tensor.layer {
-            Layer::Input => Device::Host,
-            Layer::Output => self.output,
-            Layer::Block(block) => *self.blocks.get(block as usize)?,
-            Layer::EveryBlock => *self.blocks.first()?,
-        };
+        let home = self.home(row)?;
         let device = match rules.target(index, row) {
             Some(target) => target,
             // The loader falls back to main memory where a device lacks the operation.

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Device, Error, Placement, PlacementConfig};
+use super::{Device, Error, Placement, PlacementConfig, weights_terms};
 use crate::engine::Memo;
 use crate::engine::llamacpp::config::{Override, SplitMode};
 use crate::engine::llamacpp::file_type::FileType;
@@ -118,8 +118,9 @@ fn refusals_say_what_is_wrong() {
 #[test]
 fn terms_say_what_a_device_holds() {
     let table = table();
-    let texts = |placement: &Placement, device| {
-        let terms = super::weights_terms(placement, &table, device);
+    let texts = |placement: &Placement, device: Device| {
+        let mut all = weights_terms(placement, &table);
+        let terms = all.remove(device.gpu().unwrap_or(placement.gpus.len()));
         let total: Bytes = terms.iter().map(|term| term.bytes).sum();
         assert_eq!(total, placement.of(device).bytes);
         let texts: Vec<String> = terms.iter().map(|term| term.why.text()).collect();
@@ -129,15 +130,15 @@ fn terms_say_what_a_device_holds() {
     assert_eq!(
         texts(&placement, Device::Gpu(0)),
         [
-            "F16, 16.03 bits per weight over the whole file: 2 of 4 blocks and the output layer = 782.0 KiB",
-            "held a second time, because a block or the output layer here needs it: the embedding as output head, rotary factors = 512.0 KiB",
+            "F16: 8 tensors in F16 = 768.0 KiB, 11 in F32 = 14.0 KiB over 2 of 4 blocks and the output layer; 16.03 bits per weight over the whole file",
+            "held a second time, because a block or the output layer here needs it (the embedding as output head, rotary factors): 1 tensor in F16 = 512.0 KiB",
         ]
     );
     assert_eq!(
         texts(&placement, Device::Host),
         [
-            "F16, 16.03 bits per weight over the whole file: input embedding and 2 of 4 blocks = 4.3 MiB",
-            "kept in main memory by expert offload or tensor overrides, or because the GPU lacks the operation = 3.0 MiB",
+            "F16: 15 tensors in F16 = 4.2 MiB, 10 in F32 = 13.0 KiB over the input embedding and 2 of 4 blocks; 16.03 bits per weight over the whole file",
+            "kept in main memory by expert offload or tensor overrides, or because the GPU lacks the operation: 6 tensors in F16 = 3.0 MiB",
         ]
     );
     let none = place(1, 0, &[]).expect("placed");
