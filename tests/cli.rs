@@ -222,6 +222,7 @@ fn a_script_is_saved_once_and_replaced_only_when_asked() {
     std::fs::write(&script, "mine").expect("written");
     let output = plimsoll(&arguments);
     assert_eq!(code(&output), 3, "{}", err(&output));
+    assert!(err(&output).contains("--force"), "{}", err(&output));
     assert_eq!(std::fs::read_to_string(&script).expect("a script"), "mine");
     let output = plimsoll(&[&arguments[..], &["--force"]].concat());
     assert_eq!(code(&output), 0, "{}", err(&output));
@@ -399,4 +400,64 @@ fn a_pipe_without_a_writer_is_not_waited_for() {
     let output = plimsoll(&["project", pipe.to_str().expect("UTF-8")]);
     assert_eq!(code(&output), 3, "{}", err(&output));
     assert!(err(&output).contains("pipe"), "{}", err(&output));
+}
+
+#[test]
+fn gguf_files_are_answered_with_what_to_do_instead() {
+    let folder = folder();
+    let named = folder.path().join("a.GGUF");
+    let unnamed = folder.path().join("model");
+    for path in [&named, &unnamed] {
+        std::fs::write(path, b"GGUF\x03\0\0\0\xff").expect("written");
+    }
+    let in_plan = PLAN.replace(
+        "preset = \"DeepSeek-R1-Distill-Qwen-32B\"",
+        "path = \"a.gguf\"",
+    );
+    assert_ne!(in_plan, PLAN);
+    let outputs = [
+        plimsoll(&["project", named.to_str().expect("UTF-8")]),
+        plimsoll(&["export", unnamed.to_str().expect("UTF-8"), "--target", "sh"]),
+        plimsoll(&["models", named.to_str().expect("UTF-8")]),
+        with_plan(&in_plan, &["project", "-"]),
+    ];
+    for output in outputs {
+        assert_eq!(code(&output), 2);
+        let said = err(&output);
+        assert!(said.contains("GGUF files cannot be opened yet"), "{said}");
+        assert!(said.contains("plimsoll models"), "{said}");
+    }
+}
+
+#[test]
+fn models_are_listed_by_family_and_size() {
+    let output = plimsoll(&["models", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    let keys: Vec<(String, u64)> = list["models"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|model| {
+            let family = model["family"].as_str().expect("a text").to_lowercase();
+            (family, model["params_total"].as_u64().expect("a number"))
+        })
+        .collect();
+    assert!(keys.len() > 50 && keys.is_sorted());
+}
+
+#[test]
+fn what_may_grow_and_what_never_starts_is_said_beside_the_table() {
+    let text = out(&with_plan(PLAN, &["project", "-"]));
+    let row = text.lines().find(|line| line.starts_with("Host cache"));
+    assert!(
+        row.is_some_and(|row| row.contains("0.00 to 8.00")),
+        "{text}"
+    );
+    let output = with_plan(PLAN, &["project", "-", "--set", "ctx_size=1099511627776"]);
+    assert_eq!(code(&output), 1);
+    let text = out(&output);
+    assert!(
+        text.contains("Nothing of this would be allocated"),
+        "{text}"
+    );
 }

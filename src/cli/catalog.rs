@@ -10,7 +10,7 @@ use plimsoll::units::Bytes;
 use serde_json::{Value, json};
 
 use super::answer::{one_line, print_json, print_plain};
-use super::opened::model_catalog;
+use super::opened::{is_gguf, model_catalog, no_gguf};
 use super::table::Table;
 use super::{Answer, Failure};
 
@@ -36,6 +36,11 @@ impl Options {
     /// Prints the rows in one of the two forms; none is a no.
     fn finish(&self, key: &str, rows: &[Value], table: &Table) -> Result<Answer, Failure> {
         if rows.is_empty() {
+            if let [file] = self.query.as_slice()
+                && is_gguf(file.as_ref())
+            {
+                return Err(no_gguf(file));
+            }
             return Err(Failure::no(anyhow!(
                 "nothing matches `{}`",
                 self.query.join(" ")
@@ -66,7 +71,12 @@ pub(super) fn models(options: &Options) -> Result<Answer, Failure> {
         "licence",
     ]);
     let mut rows = Vec::new();
-    for entry in catalog.search(&options.query.join(" ")) {
+    let mut entries = catalog.search(&options.query.join(" "));
+    entries.sort_by_cached_key(|entry| {
+        let family = entry.family.to_lowercase();
+        (family, entry.total_parameters, entry.id.to_lowercase())
+    });
+    for entry in entries {
         let context = entry.context_length.map(grouped).unwrap_or_default();
         table.row([
             entry.id.clone(),

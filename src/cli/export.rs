@@ -73,7 +73,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
             }
         }
         let paths =
-            store::save_exports(folder, &files, options.overwrite()).map_err(Failure::io)?;
+            store::save_exports(folder, &files, options.overwrite()).map_err(not_written)?;
         let lines: Vec<String> = paths
             .iter()
             .map(|path| format!("{}\n", path.display()))
@@ -100,6 +100,13 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     Ok(Answer::Yes)
 }
 
+fn not_written(error: store::Error) -> Failure {
+    match error {
+        store::Error::Exists { .. } => Failure::io(anyhow!("{error} (--force replaces it)")),
+        _ => Failure::io(error),
+    }
+}
+
 impl Options {
     fn overwrite(&self) -> Overwrite {
         if self.force {
@@ -116,7 +123,7 @@ impl Options {
         } else {
             path.to_owned()
         };
-        store::save_export(&path, file, self.overwrite()).map_err(Failure::io)?;
+        store::save_export(&path, file, self.overwrite()).map_err(not_written)?;
         print(&format!("{}\n", path.display()))
     }
 }

@@ -55,6 +55,11 @@ impl Opened {
             set(&mut plan, engine, change).map_err(Failure::Input)?;
         }
         let catalog = model_catalog();
+        if let Some(path) = plan.model.path.as_deref()
+            && is_gguf(path.as_ref())
+        {
+            return Err(no_gguf(path));
+        }
         let model = source::model(&plan.model, &catalog).map_err(no_model)?;
         let preset = plan
             .model
@@ -163,6 +168,9 @@ fn standard_input() -> Result<String, Failure> {
         .read_to_end(&mut bytes);
     read.with_context(|| format!("cannot read {STANDARD_INPUT}"))
         .map_err(Failure::Io)?;
+    if bytes.starts_with(&GGUF) {
+        return Err(no_gguf(STANDARD_INPUT));
+    }
     let limit = plan::MAX_BYTES;
     if bytes.len() as u64 > limit {
         return Err(Failure::io(anyhow!(
@@ -174,20 +182,45 @@ fn standard_input() -> Result<String, Failure> {
 }
 
 fn plan_file(path: &Path) -> Result<String, Failure> {
-    if path
-        .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
-    {
-        return Err(Failure::input(anyhow!(
-            "this is a model file, not a plan: {}; `plimsoll project` wants a plan, which names its model",
-            path.display()
-        )));
+    if is_gguf(path) {
+        return Err(no_gguf(&path.display().to_string()));
     }
     store::read(path, plan::MAX_BYTES).map_err(Failure::io)
 }
 
+/// By ending, or by the first bytes.
+pub(super) fn is_gguf(path: &Path) -> bool {
+    ends_as_gguf(path) || path.is_file() && begins_as_gguf(path)
+}
+
+fn ends_as_gguf(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
+}
+
+fn begins_as_gguf(path: &Path) -> bool {
+    let mut magic = [0; GGUF.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == GGUF
+}
+
+/// How every GGUF file begins.
+const GGUF: [u8; 4] = *b"GGUF";
+
+/// A model file where a plan or a preset is wanted, and what to do instead.
+pub(super) fn no_gguf(name: &str) -> Failure {
+    Failure::input(anyhow!(
+        "GGUF files cannot be opened yet: {name}; name the model's preset instead (`plimsoll models` lists them), \
+         as preset = \"...\" under [model] of a plan, and the file type as weights = \"Q4_K_M\" under [settings]"
+    ))
+}
+
 fn no_model(error: source::Error) -> Failure {
     match error {
+        source::Error::Gguf { path } => no_gguf(&path.display().to_string()),
+        source::Error::Preset(models::Error::Unknown { id, .. }) if ends_as_gguf(id.as_ref()) => {
+            no_gguf(&id)
+        }
         source::Error::Read(_) | source::Error::Preset(models::Error::Unreadable(_)) => {
             Failure::io(error)
         }

@@ -54,7 +54,19 @@ fn text(report: &Report, why: bool) -> String {
         format_args!("{model} · {engine} {engine_version}"),
     );
     line(&mut text, format_args!("{}\n", report.sentence()));
+    if report.verdict == Verdict::Refused {
+        line(
+            &mut text,
+            format_args!("Nothing of this would be allocated; what the settings would need:"),
+        );
+    }
     text.push_str(&memory(report));
+    if grows(report) {
+        line(
+            &mut text,
+            format_args!("A range grows as requests come; totals count its lower end."),
+        );
+    }
     line(&mut text, format_args!(""));
     if derived.file_bytes != Bytes::ZERO {
         line(
@@ -113,14 +125,13 @@ fn memory(report: &Report) -> String {
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let mut table = Table::new(&head);
     for category in Category::ALL {
-        if report
-            .devices
-            .iter()
-            .any(|device| category_bytes(device, category) != Bytes::ZERO)
-        {
-            row(&mut table, category.label(), report, |device| {
-                category_bytes(device, category).get() as f64
-            });
+        let any = |bytes: fn(&DeviceReport, Category) -> Bytes| {
+            let mut devices = report.devices.iter();
+            devices.any(|device| bytes(device, category) != Bytes::ZERO)
+        };
+        if any(category_bytes) || any(growth) {
+            let cells = report.devices.iter().map(|device| cell(device, category));
+            table.row(std::iter::once(category.label().to_owned()).chain(cells));
         }
     }
     row(&mut table, "total", report, |device| {
@@ -152,6 +163,33 @@ fn category_bytes(device: &DeviceReport, category: Category) -> Bytes {
         .filter(|term| term.category == category)
         .map(|term| term.bytes)
         .sum()
+}
+
+/// What is nothing at first and may become as much.
+fn growth(device: &DeviceReport, category: Category) -> Bytes {
+    let terms = device.terms.terms.iter();
+    terms
+        .filter(|term| term.category == category && term.bytes == Bytes::ZERO)
+        .map(|term| term.range.1)
+        .sum()
+}
+
+/// Is there a range in the table?
+fn grows(report: &Report) -> bool {
+    let mut devices = report.devices.iter();
+    devices.any(|device| {
+        let mut categories = Category::ALL.into_iter();
+        categories.any(|category| growth(device, category) != Bytes::ZERO)
+    })
+}
+
+/// GiB of a category: one number, or from what it is at first to what it may become.
+fn cell(device: &DeviceReport, category: Category) -> String {
+    let bytes = category_bytes(device, category);
+    match growth(device, category) {
+        Bytes::ZERO => format!("{:.2}", bytes.as_gib()),
+        more => format!("{:.2} to {:.2}", bytes.as_gib(), (bytes + more).as_gib()),
+    }
 }
 
 fn reasons(report: &Report) -> String {

@@ -60,11 +60,14 @@ pub(super) fn run(options: Options) -> Result<Answer, Failure> {
 )]
 pub(super) fn run(options: Options) -> Result<Answer, Failure> {
     let Options {
-        path: _,
+        path,
         screenshot: _,
         size: _,
         theme: _,
     } = options;
+    if let Some(path) = path.filter(|path| super::opened::is_gguf(path)) {
+        return Err(super::opened::no_gguf(&path.display().to_string()));
+    }
     Err(Failure::input(anyhow::anyhow!(
         "this build has no window; use a command such as `plimsoll project PLAN` (`plimsoll --help` lists them), \
          or build with the `gui` feature"
