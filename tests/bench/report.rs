@@ -10,6 +10,7 @@ use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
 use plimsoll::plan::{FitOptions, Settings, Value};
 use plimsoll::report::{Request, report};
+use plimsoll::units::Bytes;
 
 fn main() {
     divan::main();
@@ -31,6 +32,28 @@ fn large() -> (Model, Machine, Settings) {
     let settings = [
         ("weights", Value::Text("Q4_K_M".to_owned())),
         ("n_gpu_layers", Value::Text("all".to_owned())),
+        ("parallel", Value::Integer(1)),
+        ("ctx_size", Value::Integer(32_768)),
+    ];
+    let settings = settings
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect();
+    (model, machine, settings)
+}
+
+/// DeepSeek-R1-Distill-Qwen-32B on one RTX 4090 with 16 GiB of main memory.
+fn tight() -> (Model, Machine, Settings) {
+    let gpus = GpuCatalog::embedded().expect("GPUs");
+    let machines = MachineCatalog::embedded().expect("machines");
+    let machine = machines.find("1x-rtx-4090").expect("a preset");
+    let mut machine = machine.machine(&gpus).expect("a machine");
+    machine.host.ram = Bytes::from_gib(16);
+    let preset = ModelCatalog::embedded()
+        .find("DeepSeek-R1-Distill-Qwen-32B")
+        .expect("a preset");
+    let model = preset.model(&serde_json::Map::default()).expect("a model");
+    let settings = [
         ("parallel", Value::Integer(1)),
         ("ctx_size", Value::Integer(32_768)),
     ];
@@ -98,6 +121,44 @@ fn r1_over_8_gpus_another_cache_type(bencher: Bencher<'_, '_>) {
         let word = types.next().unwrap_or("f16").to_owned();
         settings.insert("cache_type_k".to_owned(), Value::Text(word.clone()));
         settings.insert("cache_type_v".to_owned(), Value::Text(word));
+        settings
+    };
+    bencher
+        .with_inputs(next)
+        .bench_local_refs(|settings| report(&request(&model, &machine, settings, &fit), &memo));
+}
+
+#[divan::bench]
+fn r1_over_8_gpus_layers_left_to_the_engine_from_nothing(bencher: Bencher<'_, '_>) {
+    let (model, machine, mut settings) = large();
+    settings.insert("n_gpu_layers".to_owned(), Value::Text("auto".to_owned()));
+    let fit = FitOptions::default();
+    bencher
+        .with_inputs(Memo::default)
+        .bench_refs(|memo| report(&request(&model, &machine, &settings, &fit), memo));
+}
+
+/// A dense model of 32 B on one card of 24 GB with little main memory: the engine chooses layers anew for every context
+/// that is tried.
+#[divan::bench]
+fn layers_left_to_the_engine_from_nothing(bencher: Bencher<'_, '_>) {
+    let (model, machine, settings) = tight();
+    let fit = FitOptions::default();
+    bencher
+        .with_inputs(Memo::default)
+        .bench_refs(|memo| report(&request(&model, &machine, &settings, &fit), memo));
+}
+
+#[divan::bench]
+fn layers_left_to_the_engine_another_context(bencher: Bencher<'_, '_>) {
+    let (model, machine, settings) = tight();
+    let fit = FitOptions::default();
+    let memo = Memo::default();
+    let mut contexts = (16..128).map(|steps| steps * 256).cycle();
+    let next = || {
+        let mut settings = settings.clone();
+        let context = contexts.next().unwrap_or(4096);
+        settings.insert("ctx_size".to_owned(), Value::Integer(context));
         settings
     };
     bencher

@@ -2,7 +2,7 @@
 //! experts leave those in main memory.
 
 use super::candidate::DeviceLayers;
-use super::fit::{Measured, Search};
+use super::search::{Measured, Search};
 
 /// As many layers per device as fit, the last device first.
 pub(super) fn fill_from_the_back(search: &Search<'_>) -> Measured {

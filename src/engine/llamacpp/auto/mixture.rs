@@ -2,8 +2,8 @@
 //! back become whole layers in the front, and at last a part of one more layer is tried.
 
 use super::candidate::{DeviceLayers, Fraction};
-use super::fit::{Measured, Search};
 use super::layers::with;
+use super::search::{Measured, Search};
 
 /// A distribution, with the first device whose layers lack their experts.
 #[derive(Clone)]

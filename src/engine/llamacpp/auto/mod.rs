@@ -6,6 +6,7 @@ mod fit;
 mod largest;
 mod layers;
 mod mixture;
+mod search;
 
 pub(super) use candidate::{Fraction, Overflow, gpu_layers, overflows};
 pub(super) use choose::{choose, moves_layers, spilled};

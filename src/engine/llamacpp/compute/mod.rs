@@ -7,6 +7,7 @@
 mod alloc;
 mod backend;
 mod build;
+mod draft;
 mod fusion;
 mod graph;
 mod linear;

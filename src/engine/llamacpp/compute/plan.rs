@@ -1,25 +1,13 @@
 //! The model as a graph builder meets it: blocks with their weights, what stands outside of them, devices.
 
 use crate::model::{Activation, Layer, Mixer, Model, Norm, PerLayerInputs, product};
-use crate::quant::Type;
 
 use super::backend::VECTOR_KERNEL_CELLS;
+use super::draft::{CPU, Draft, Weight};
 use super::linear::STEP;
 use super::segments::Segments;
 use super::shorten::{Shortened, shorten};
 use super::{GraphConfig, PlacedWeight};
-
-/// A weight of a block or of the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Weight {
-    pub(super) dtype: Type,
-    pub(super) ne: [u64; 4],
-    /// GPU, or [`CPU`].
-    pub(super) backend: u8,
-}
-
-/// Main memory, before the number of GPUs that are emulated is known.
-pub(super) const CPU: u8 = u8::MAX - 1;
 
 /// Weights by what follows the block in their name ("attn_q.weight"), sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,13 +42,6 @@ pub(super) struct Block {
     pub(super) backend: u8,
     /// Backend of its caches.
     pub(super) cache: u8,
-}
-
-/// A block before it is chosen for emulation.
-pub(super) struct Draft<'a> {
-    pub(super) layer: &'a Layer,
-    pub(super) weights: Vec<(&'a str, Weight)>,
-    pub(super) backend: u8,
 }
 
 /// What a graph needs of a model besides its blocks.

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::plan::{CPU, Draft, Weight};
+use super::draft::{CPU, Draft, Weight};
 use crate::model::Mixer;
 
 /// What is left.

@@ -15,8 +15,9 @@ mod transformer;
 
 use super::GraphLoad;
 use super::backend::Rules;
+use super::draft::Weight;
 use super::graph::Graph;
-use super::plan::{Block, GraphPlan, Weight};
+use super::plan::{Block, GraphPlan};
 use super::tensor::{Home, Id, Op, Part};
 use crate::model::{Activation, Norm};
 use crate::quant::Type;
