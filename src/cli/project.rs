@@ -86,6 +86,16 @@ fn text(report: &Report, why: bool) -> String {
             format_args!("longest context that fits: {} tokens", grouped(tokens)),
         );
     }
+    text.push_str(&notes(report));
+    if why {
+        text.push_str(&reasons(report));
+    }
+    text
+}
+
+/// One line each, and below it the change that mends it.
+fn notes(report: &Report) -> String {
+    let mut text = String::new();
     for note in &report.notes {
         let severity = match note.severity {
             Severity::Error => "error",
@@ -101,9 +111,6 @@ fn text(report: &Report, why: bool) -> String {
                 .collect();
             line(&mut text, format_args!("  try {}", changes.join(" ")));
         }
-    }
-    if why {
-        text.push_str(&reasons(report));
     }
     text
 }

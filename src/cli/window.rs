@@ -54,10 +54,6 @@ pub(super) fn run(options: Options) -> Result<Answer, Failure> {
 
 /// Says that there is no window in this build.
 #[cfg(not(feature = "gui"))]
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "as in the build with a window"
-)]
 pub(super) fn run(options: Options) -> Result<Answer, Failure> {
     let Options {
         path,
