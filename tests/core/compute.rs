@@ -11,7 +11,13 @@ use plimsoll::projection::Category;
 use plimsoll::units::Bytes;
 
 /// What differs from case to case: model, machine, settings.
-const CASES: &[(&str, &str, &[(&str, &str)])] = &[
+type Case = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+const CASES: &[Case] = &[
     ("DeepSeek-R1", "8x-h200", &[]),
     (
         "DeepSeek-R1-Distill-Qwen-32B",

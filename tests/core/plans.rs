@@ -170,40 +170,43 @@ fn the_longest_context_fits_and_the_next_does_not() {
         ),
     ] {
         let settings = format!("{settings}\nn_gpu_layers = \"all\"\nflash_attn = \"on\"");
-        let planned = plan(model, machine, &settings);
-        let report = project(&planned);
-        let longest = report
-            .derived
-            .max_context_tokens
-            .expect("some context fits");
-        let with_context = |tokens: u64| {
-            let mut changed = planned.clone();
-            let tokens = Value::Integer(i64::try_from(tokens).unwrap());
-            changed.settings.insert("ctx_size".to_owned(), tokens);
-            project(&changed)
-        };
-        let at = with_context(longest);
-        assert_eq!(
-            at.verdict,
-            Verdict::Fits,
-            "{model}, {longest}: {}",
-            at.sentence()
-        );
-        let slots = match report.settings.get("parallel") {
-            Some(Value::Integer(slots)) => u64::try_from(*slots).unwrap(),
-            other => panic!("{other:?}"),
-        };
-        let beyond = with_context(longest + 256 * slots);
-        let trained = beyond
-            .notes
-            .iter()
-            .any(|note| note.code == "context-above-trained");
-        assert!(
-            trained || beyond.verdict != Verdict::Fits,
-            "{model}, {longest}: {}",
-            beyond.sentence()
-        );
+        longest_is_the_last(model, &plan(model, machine, &settings));
     }
+}
+
+fn longest_is_the_last(model: &str, planned: &Plan) {
+    let report = project(planned);
+    let longest = report
+        .derived
+        .max_context_tokens
+        .expect("some context fits");
+    let with_context = |tokens: u64| {
+        let mut changed = planned.clone();
+        let tokens = Value::Integer(i64::try_from(tokens).unwrap());
+        changed.settings.insert("ctx_size".to_owned(), tokens);
+        project(&changed)
+    };
+    let at = with_context(longest);
+    assert_eq!(
+        at.verdict,
+        Verdict::Fits,
+        "{model}, {longest}: {}",
+        at.sentence()
+    );
+    let slots = match report.settings.get("parallel") {
+        Some(Value::Integer(slots)) => u64::try_from(*slots).unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let beyond = with_context(longest + 256 * slots);
+    let trained = beyond
+        .notes
+        .iter()
+        .any(|note| note.code == "context-above-trained");
+    assert!(
+        trained || beyond.verdict != Verdict::Fits,
+        "{model}, {longest}: {}",
+        beyond.sentence()
+    );
 }
 
 /// The change that a note offers removes what it notes.

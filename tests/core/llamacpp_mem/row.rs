@@ -138,6 +138,16 @@ impl Row {
                 put(name, text(word));
             }
         }
+        self.placement(&mut put);
+        if self.older() {
+            put("engine_version", text("2026-05"));
+        }
+        settings
+    }
+
+    /// Settings that say what goes where.
+    fn placement(&self, put: &mut impl FnMut(&str, Value)) {
+        let text = |text: &str| Value::Text(text.to_owned());
         match self.number("n_gpu_layers") {
             None => put("n_gpu_layers", text("all")),
             Some(layers) => put("n_gpu_layers", Value::Integer(layers)),
@@ -159,10 +169,6 @@ impl Row {
                 Value::List(vec![text(&format!("{regex}=CPU"))]),
             );
         }
-        if self.older() {
-            put("engine_version", text("2026-05"));
-        }
-        settings
     }
 
     pub(crate) fn buffer(&self, name: &str) -> Buffers {
