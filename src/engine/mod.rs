@@ -108,7 +108,8 @@ pub struct Derived {
     pub kv_bytes_per_token: f64,
     /// Longest context that fits, in the meaning of the engine's own context flag; `None` where none does.
     pub max_context_tokens: Option<u64>,
-    /// Most users (slots, sequences) or the largest micro-batch that fits; `None` where none does.
+    /// Most users (slots, sequences) or the largest micro-batch that fits; `None` where none does. Engines may round large
+    /// numbers of users down.
     pub max_batch: Option<u64>,
     /// Further figures under the engine's own names.
     #[serde(flatten)]

@@ -1,6 +1,6 @@
 //! How far a plan can go: the longest context and the most slots that fit.
 
-use super::auto::{self, Fitted, Overflow, Used, largest, largest_on_a_line};
+use super::auto::{self, Fitted, Overflow, Used, largest, last_of};
 use super::compute::Purpose;
 use super::config::{CELL_PADDING, Config, Context, Shape};
 use super::host::{gpu_overhead_bytes, host_overhead_bytes};
@@ -10,6 +10,17 @@ use crate::units::Bytes;
 
 /// Most sequences (`LLAMA_MAX_SEQ`, `src/llama-cparams.h` 0.6.0-dev).
 const MAX_SEQUENCES: u64 = 256;
+
+/// Up to here slots are counted one by one, beyond it by so many: nobody tunes 200 users to the one, and each number has
+/// a graph of its own, since the micro-batch is rounded up to a multiple of the slots.
+const COUNTED_SLOTS: u64 = 32;
+const SLOT_STEP: usize = 16;
+
+/// The numbers of slots that are tried.
+fn slot_numbers() -> Vec<u64> {
+    let beyond = (COUNTED_SLOTS..=MAX_SEQUENCES).step_by(SLOT_STEP).skip(1);
+    (1..=COUNTED_SLOTS).chain(beyond).collect()
+}
 
 /// Bytes that caches grow by per token of context, over all devices.
 pub(super) fn bytes_per_token(subject: &Subject<'_>, config: &Config, measured: &Measured) -> f64 {
@@ -79,7 +90,7 @@ fn fits_for_sure(subject: &Subject<'_>, longer: &Config, planned: &Measured) -> 
         .all(|left| *left >= 0)
 }
 
-/// The most slots with as much context each as planned.
+/// The most slots with as much context each as planned, of the numbers tried.
 pub(super) fn most_slots(
     subject: &Subject<'_>,
     config: &Config,
@@ -97,7 +108,7 @@ pub(super) fn most_slots(
     };
     let key = ("slots", with_slots(1), overflows, subject.key());
     let most = subject.inputs.memo.get(&key, || {
-        largest_on_a_line(1, MAX_SEQUENCES, |slots| {
+        last_of(&slot_numbers(), |slots| {
             slack(
                 subject,
                 &with_slots(slots),

@@ -52,56 +52,22 @@ pub(in super::super) fn largest(
     Some(low.0)
 }
 
-/// As [`largest`], for measurements that are cheap where they were made before: bounds are narrowed to powers of two,
-/// and then halved until they lie on one line with their middle, from which the answer is read. So the numbers asked for
-/// are nearly always the same ones.
-pub(in super::super) fn largest_on_a_line(
-    least: u64,
-    most: u64,
+/// The last of `numbers`, which grow, with no device over; `None` where not even the first fits. Always asks for the
+/// same few of them, so that measurements which are kept serve again.
+pub(in super::super) fn last_of(
+    numbers: &[u64],
     mut slack: impl FnMut(u64) -> Vec<i64>,
 ) -> Option<u64> {
-    let fits = |slack: &[i64]| slack.iter().all(|left| *left >= 0);
-    let mut high = (most, slack(most));
-    if most < least {
-        return None;
+    let mut fits = |number: &u64| slack(*number).iter().all(|left| *left >= 0);
+    // Most plans have room for none more or for all.
+    if let Some(last) = numbers.last().filter(|last| fits(last)) {
+        return Some(*last);
     }
-    if fits(&high.1) {
-        return Some(most);
-    }
-    let mut low = (least, slack(least));
-    if !fits(&low.1) {
-        return None;
-    }
-    while high.0 - low.0 > 1 {
-        let guess = crossing(&low, &high);
-        let power: u64 = 1 << guess.ilog2();
-        let between = |number: u64| low.0 < number && number < high.0;
-        let knots = [power, power.saturating_mul(2)];
-        let knot = knots.into_iter().find(|knot| between(*knot));
-        let at = knot.unwrap_or(low.0 + (high.0 - low.0) / 2);
-        let measured = slack(at);
-        if knot.is_none() && on_a_line(&low, &(at, measured.clone()), &high) {
-            return Some(last_above_zero(&low, &high));
-        }
-        if fits(&measured) {
-            low = (at, measured);
-        } else {
-            high = (at, measured);
-        }
-    }
-    Some(low.0)
+    let fitting = numbers.partition_point(|number| fits(number));
+    numbers.get(fitting.checked_sub(1)?).copied()
 }
 
 type Measured = (u64, Vec<i64>);
-
-fn on_a_line(low: &Measured, middle: &Measured, high: &Measured) -> bool {
-    let (part, whole) = (i128::from(middle.0 - low.0), i128::from(high.0 - low.0));
-    let values = low.1.iter().zip(&middle.1).zip(&high.1);
-    values.into_iter().all(|((low, middle), high)| {
-        let (low, middle, high) = (i128::from(*low), i128::from(*middle), i128::from(*high));
-        (high - low) * part == (middle - low) * whole
-    })
-}
 
 /// The last number before any device goes below zero on the line from `low` to `high`.
 fn last_above_zero(low: &Measured, high: &Measured) -> u64 {
@@ -132,7 +98,8 @@ mod tests {
         let expected = (least..=most)
             .rev()
             .find(|steps| slack(*steps).iter().all(|left| *left >= 0));
-        assert_eq!(largest_on_a_line(least, most, &slack), expected);
+        let numbers: Vec<u64> = (least..=most).collect();
+        assert_eq!(last_of(&numbers, &slack), expected);
         let mut count = 0;
         let found = largest(least, most, |steps| {
             count += 1;

@@ -11,7 +11,7 @@ mod search;
 pub(super) use candidate::{Fraction, Overflow, gpu_layers, overflows};
 pub(super) use choose::{choose, moves_layers, spilled};
 pub(super) use fit::Fitted;
-pub(super) use largest::{largest, largest_on_a_line};
+pub(super) use largest::{largest, last_of};
 
 use candidate::Candidate;
 
