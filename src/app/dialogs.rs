@@ -33,6 +33,7 @@ pub(super) fn show(
     document: &Document,
     queue: &mut Queue,
 ) {
+    let types_paths = state.types_paths;
     let Some(dialog) = &mut state.dialog else {
         return;
     };
@@ -47,7 +48,13 @@ pub(super) fn show(
                     text,
                     folder,
                     problem,
-                } => path(ui, texts, *purpose, (text, folder), problem.as_deref()),
+                } => {
+                    title(ui, purpose.title(texts));
+                    if types_paths {
+                        widgets::fact(ui, texts.no_dialog);
+                    }
+                    path(ui, texts, *purpose, (text, folder), problem.as_deref())
+                }
                 Dialog::Overwrite { purpose, path } => overwrite(ui, texts, *purpose, path),
                 Dialog::Unsaved { then } => unsaved(ui, texts, document, then),
             }
@@ -101,7 +108,6 @@ fn path(
     (text, folder): (&mut String, &str),
     problem: Option<&str>,
 ) -> Option<Answer> {
-    title(ui, purpose.title(texts));
     let field = widgets::line_edit(text)
         .hint_text(texts.path_hint)
         .desired_width(f32::INFINITY);

@@ -137,6 +137,7 @@ impl App {
             self.texts,
             &self.document,
             &self.preferences,
+            self.state.types_paths,
             &mut self.queue,
         );
         self.inputs(ui);

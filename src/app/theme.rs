@@ -39,6 +39,8 @@ pub struct Tokens {
     pub panel: Color32,
     /// Fields, tracks, cards.
     pub field: Color32,
+    /// What is free of a bar.
+    pub rail: Color32,
     /// A field under the pointer.
     pub field_hover: Color32,
     /// Hairlines.
@@ -83,6 +85,7 @@ pub const DARK: Tokens = Tokens {
     canvas: rgb(0x14_171c),
     panel: rgb(0x1a_1e26),
     field: rgb(0x22_2731),
+    rail: rgb(0x34_3c4a),
     field_hover: rgb(0x2b_313d),
     line: rgb(0x2a_303b),
     edge: rgb(0x37_3e4b),
@@ -121,6 +124,7 @@ pub const LIGHT: Tokens = Tokens {
     canvas: rgb(0xf4_f5f8),
     panel: rgb(0xff_ffff),
     field: rgb(0xee_f0f4),
+    rail: rgb(0xd3_d8e1),
     field_hover: rgb(0xe4_e7ed),
     line: rgb(0xdd_e0e7),
     edge: rgb(0xc9_ced8),
@@ -349,6 +353,16 @@ mod tests {
                     let ratio = contrast(text, ground);
                     assert!(ratio >= 4.5, "{text:?} on {ground:?}: {ratio:.2}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_free_is_seen() {
+        for tokens in [DARK, LIGHT] {
+            for ground in [tokens.canvas, tokens.panel] {
+                let ratio = contrast(tokens.rail, ground);
+                assert!(ratio >= 1.3, "on {ground:?}: {ratio:.2}");
             }
         }
     }

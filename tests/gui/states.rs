@@ -1,8 +1,10 @@
 //! Empty, waiting and failed; the keyboard; an idle window.
 
-use eframe::egui::{Key, Role};
+use eframe::egui::{Key, Role, Theme, Vec2};
 
-use crate::desk::Desk;
+use egui_kittest::kittest::Queryable as _;
+
+use crate::desk::{Desk, detected};
 
 fn plan(folder: &tempfile::TempDir, text: &str) -> std::path::PathBuf {
     let path = folder.path().join("plan.toml");
@@ -129,7 +131,6 @@ fn a_list_is_driven_by_the_keyboard() {
     desk.key(Key::Enter);
     assert!(desk.node(Role::ListBoxOption, "Q4_K_M").is_focused());
 
-    // Far rows come into sight: what is off the screen cannot be clicked, and nobody sees it.
     for _ in 0..3 {
         desk.key(Key::ArrowUp);
     }
@@ -152,10 +153,85 @@ fn a_list_is_driven_by_the_keyboard() {
     desk.key(Key::Enter);
     assert_eq!(weights(&desk), "Q8_0");
 
+    // Far rows are reached, and come into sight.
+    desk.key(Key::Enter);
+    desk.key(Key::End);
+    let list = desk.harness.query_all_by_role(Role::ListBoxOption);
+    assert!(list.last().unwrap().is_focused());
+    desk.key(Key::Escape);
+
     desk.node(Role::ComboBox, "Launch target").focus();
     desk.run();
     desk.key(Key::Enter);
     desk.key(Key::End);
     desk.key(Key::Enter);
     desk.misses("#!/bin/sh");
+}
+
+#[test]
+fn tab_goes_through_the_top_bar_from_the_left() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    let mut places = Vec::new();
+    desk.node(Role::Button, "Plan").focus();
+    desk.run();
+    for name in [
+        "Plan",
+        "Open…",
+        "Save plan",
+        "Switch between dark and light",
+    ] {
+        let node = desk.node(Role::Button, name);
+        assert!(node.is_focused(), "{name} is not next");
+        places.push(node.rect().left());
+        desk.key(Key::Tab);
+    }
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn a_small_window_has_room_for_bars_and_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = plan(
+        &folder,
+        "schema = 1\nengine = \"llama.cpp\"\n[model]\npreset = \"DeepSeek-R1\"\n[machine]\n\
+         preset = \"8x-h100\"\n",
+    );
+    let mut desk = Desk::open(
+        detected("cpu-only-32gb"),
+        Some(&path),
+        Theme::Dark,
+        [1600.0, 900.0],
+    );
+    // Wide panels give way when the window gets small.
+    desk.harness.set_size(Vec2::new(960.0, 540.0));
+    desk.run();
+    let bars = desk.harness.query_all_by(|node| {
+        node.label()
+            .is_some_and(|label| label.starts_with("GPU 7, Weights"))
+    });
+    let bar: Vec<f32> = bars.map(|node| node.rect().width()).collect();
+    assert!(
+        !bar.is_empty() && bar.iter().all(|width| *width > 40.0),
+        "{bar:?}"
+    );
+    let left = desk.node(Role::ComboBox, "Machine").rect();
+    let right = desk.node(Role::ComboBox, "Launch target").rect();
+    assert!(right.left() - left.right() > 360.0, "{left:?} {right:?}");
+
+    // Lines of the launch are as wide as the panel at most.
+    let preview = desk.node(Role::MultilineTextInput, "Preview of the launch");
+    assert!(preview.rect().right() <= 960.0, "{:?}", preview.rect());
+}
+
+#[test]
+fn what_a_fix_offers_moves_nothing() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    let place = |desk: &Desk| desk.node(Role::Tab, "Curves").rect().top();
+    let before = place(&desk);
+    desk.misses("Does not fit");
+    desk.choose("Weights", "Q8_0");
+    desk.click(Role::Button, "all");
+    desk.sees("Does not fit");
+    assert_eq!(place(&desk), before);
 }

@@ -72,11 +72,16 @@ fn compact_device(
     let height = axis.height + 14.0;
     let (_, rect) = ui.allocate_space(Vec2::new(ui.available_width(), height));
     ui.add_space(-2.0);
+    // The bar keeps a third, however little there is.
+    let share = (rect.width() / 3.0).max(0.0);
+    let (left, right) = (
+        rect.left() + COMPACT_NAME.min(share),
+        rect.right() - COMPACT_ROOM.min(share),
+    );
     let parts = [
-        rect.with_max_x(rect.left() + COMPACT_NAME),
-        rect.with_min_x(rect.left() + COMPACT_NAME)
-            .with_max_x(rect.right() - COMPACT_ROOM),
-        rect.with_min_x(rect.right() - COMPACT_ROOM),
+        rect.with_max_x(left),
+        rect.with_min_x(left).with_max_x(right),
+        rect.with_min_x(right),
     ];
     let [name, bar, room] = parts;
     let mut part = |rect, layout| ui.new_child(UiBuilder::new().max_rect(rect).layout(layout));

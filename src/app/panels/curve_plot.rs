@@ -112,11 +112,16 @@ pub(super) fn plot(ui: &mut Ui, shown: &Shown<'_>) -> Option<i64> {
                     .label(shown.label)
                     .formatter(|mark, _| shown.tick(mark)),
             ])
-            .custom_y_axes(vec![
-                AxisHints::new_y()
-                    .label(shown.texts.gib)
-                    .formatter(|mark, _| format!("{:.0}", mark.value)),
-            ])
+            .custom_y_axes(vec![AxisHints::new_y().label(shown.texts.gib).formatter(
+                |mark, _| {
+                    // The corner belongs to the first figure of the other axis.
+                    if mark.value == 0.0 {
+                        String::new()
+                    } else {
+                        format!("{:.0}", mark.value)
+                    }
+                },
+            )])
             .label_formatter(|position| hover(shown, position))
             .show(ui, |plot| {
                 plot.set_plot_bounds_x(first..=last.max(first + 1e-6));
@@ -206,9 +211,6 @@ fn lines(plot: &mut PlotUi<'_>, shown: &Shown<'_>, capacity: f64, top: f64) {
             .width(1.5)
             .allow_hover(false),
     );
-    if shown.kept_free != Bytes::ZERO {
-        margin_line(plot, shown, capacity - shown.kept_free.as_gib(), top);
-    }
     if let Some(current) = shown.current {
         plot.vline(
             VLine::new(shown.texts.now, shown.x(current as f64))
@@ -220,6 +222,10 @@ fn lines(plot: &mut PlotUi<'_>, shown: &Shown<'_>, capacity: f64, top: f64) {
     }
     if let Some((value, gib)) = crossing(shown.curve, shown.device) {
         crossing_line(plot, shown, value, gib + top * 0.015);
+    }
+    // Last, since no line may strike its label.
+    if shown.kept_free != Bytes::ZERO {
+        margin_line(plot, shown, capacity - shown.kept_free.as_gib(), top);
     }
 }
 
@@ -236,13 +242,15 @@ fn margin_line(plot: &mut PlotUi<'_>, shown: &Shown<'_>, line: f64, top: f64) {
     let kept = shown.kept_free.to_string();
     let text = RichText::new(fill(shown.texts.kept_free, &[("size", &kept)]))
         .text_style(theme::small())
-        .color(weak);
+        .color(weak)
+        .background_color(shown.tokens.canvas);
     let bounds = plot.plot_bounds();
     let x = bounds.range_x().start() + 0.01 * bounds.width();
-    let at = PlotPoint::new(x, line + top * 0.008);
+    // Below its line: above it, the line of the capacity is near.
+    let at = PlotPoint::new(x, line - top * 0.008);
     plot.text(
         Text::new(shown.texts.margin, at, text)
-            .anchor(Align2::LEFT_BOTTOM)
+            .anchor(Align2::LEFT_TOP)
             .allow_hover(false),
     );
 }

@@ -39,11 +39,12 @@ pub(crate) fn inputs(
 ) {
     let frame = Frame::new().fill(Tokens::of(ui).panel);
     // Small windows: the picture in the middle is what people came for.
-    let width = INPUTS_WIDTH.min(ui.available_width() * 0.3).max(264.0);
+    let window = ui.ctx().content_rect().width();
+    let most = (window * 0.28).clamp(248.0, 440.0);
     Panel::left("inputs")
         .frame(frame)
-        .default_size(width)
-        .size_range(248.0..=440.0)
+        .default_size(INPUTS_WIDTH.min(most))
+        .size_range(248.0..=most)
         .show(ui, |ui| {
             ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
                 Frame::new()

@@ -28,11 +28,13 @@ pub(crate) fn launch(
     queue: &mut Queue,
 ) {
     let frame = Frame::new().fill(Tokens::of(ui).panel);
-    let width = LAUNCH_WIDTH.min(ui.available_width() * 0.36).max(264.0);
+    // Small windows: the picture in the middle is what people came for, however wide this was before.
+    let window = ui.ctx().content_rect().width();
+    let most = (window * 0.3).clamp(248.0, 560.0);
     Panel::right("launch")
         .frame(frame)
-        .default_size(width)
-        .size_range(248.0..=560.0)
+        .default_size(LAUNCH_WIDTH.min(most))
+        .size_range(248.0..=most)
         .show(ui, |ui| {
             ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
                 Frame::new()
@@ -43,7 +45,7 @@ pub(crate) fn launch(
                         ui.add_space(GRID);
                         preview(ui, texts, live);
                         ui.add_space(GRID);
-                        buttons(ui, texts, live, queue);
+                        buttons(ui, texts, live, state.types_paths, queue);
                         launch_options::options(ui, texts, &mut plan.launch);
                         if let Some(report) = live.good_report() {
                             notes::notes(ui, texts, report, plan, state);
@@ -83,7 +85,7 @@ fn target(ui: &mut Ui, texts: &Texts, plan: &Plan, preferences: &mut Preferences
 fn preview(ui: &mut Ui, texts: &Texts, live: &Live) {
     let tokens = Tokens::of(ui);
     // Notes keep their place on the screen whatever the launch says.
-    let height = (ui.clip_rect().height() * 0.52).clamp(140.0, 520.0);
+    let height = (ui.clip_rect().height() * 0.6).max(140.0);
     Frame::new()
         .fill(tokens.canvas)
         .stroke(Stroke::new(1.0, tokens.line))
@@ -91,7 +93,7 @@ fn preview(ui: &mut Ui, texts: &Texts, live: &Live) {
         .inner_margin(Margin::symmetric(10, 8))
         .show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ScrollArea::both()
+            ScrollArea::vertical()
                 .max_height(height)
                 .min_scrolled_height(height)
                 .auto_shrink([false, false])
@@ -107,11 +109,12 @@ fn preview(ui: &mut Ui, texts: &Texts, live: &Live) {
         });
 }
 
-/// Text that can be selected and not changed; lines are as long as in the file, and comments stand back.
+/// Text that can be selected and not changed; comments stand back. Long lines go on below, and are copied as in the
+/// file.
 fn text(ui: &mut Ui, texts: &Texts, launch: &str) {
     let mut shown = launch;
-    let mut layouter = |ui: &Ui, text: &dyn TextBuffer, _: f32| {
-        let job = coloured(ui, text.as_str());
+    let mut layouter = |ui: &Ui, text: &dyn TextBuffer, width: f32| {
+        let job = coloured(ui, text.as_str(), width);
         ui.fonts_mut(|fonts| fonts.layout_job(job))
     };
     ui.add(
@@ -119,17 +122,16 @@ fn text(ui: &mut Ui, texts: &Texts, launch: &str) {
             .layouter(&mut layouter)
             .frame(Frame::NONE)
             .margin(Margin::ZERO)
-            .desired_width(f32::INFINITY)
-            .clip_text(false),
+            .desired_width(f32::INFINITY),
     )
     .accessible_name(texts.launch_preview);
 }
 
-fn coloured(ui: &Ui, launch: &str) -> LayoutJob {
+fn coloured(ui: &Ui, launch: &str, width: f32) -> LayoutJob {
     let tokens = Tokens::of(ui);
     let font = TextStyle::Monospace.resolve(ui.style());
     let mut job = LayoutJob::default();
-    job.wrap.max_width = f32::INFINITY;
+    job.wrap.max_width = width;
     for line in launch.split_inclusive('\n') {
         let start = line.trim_start().to_ascii_lowercase();
         let comment = ["#", "rem", "::", ";"]
@@ -145,7 +147,7 @@ fn coloured(ui: &Ui, launch: &str) -> LayoutJob {
     job
 }
 
-fn buttons(ui: &mut Ui, texts: &Texts, live: &Live, queue: &mut Queue) {
+fn buttons(ui: &mut Ui, texts: &Texts, live: &Live, types_paths: bool, queue: &mut Queue) {
     let ready = matches!(live.launch, Some(Ok(_)));
     ui.add_enabled_ui(ready, |ui| {
         ui.horizontal_wrapped(|ui| {
@@ -162,6 +164,10 @@ fn buttons(ui: &mut Ui, texts: &Texts, live: &Live, queue: &mut Queue) {
                 .clicked()
             {
                 queue.send(copy);
+            }
+            // Without a desktop's dialog, the first button asks for a path as well.
+            if types_paths {
+                return;
             }
             ui.add_space(GRID);
             let typed = Command::TypeLaunchPath;

@@ -2,7 +2,7 @@
 
 use eframe::egui::{
     Align2, FontId, Painter, Pos2, Rect, Response, Role, ScrollArea, Sense, Stroke, Ui, Vec2,
-    WidgetInfo, pos2,
+    WidgetInfo, pos2, style::ScrollStyle,
 };
 
 use crate::app::format;
@@ -37,6 +37,8 @@ pub(super) fn table(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut
         detail: (ui.available_width() - NAME_WIDTH - figures - 16.0).max(0.0),
         figure: FIGURE_WIDTH,
     };
+    // A bar that is always seen where columns are out of sight, and does not lie over the last row.
+    ui.spacing_mut().scroll = ScrollStyle::solid();
     ScrollArea::horizontal()
         .auto_shrink([false, true])
         .show(ui, |ui| {
@@ -75,6 +77,8 @@ struct Line<'a> {
     tokens: &'static Tokens,
     rect: Rect,
     columns: Columns,
+    /// Where the names begin, which stay in sight while figures scroll.
+    names: f32,
     body: FontId,
     small: FontId,
     strong: FontId,
@@ -93,11 +97,13 @@ fn line<'a>(ui: &mut Ui, report: &'a Report, columns: Columns) -> (Response, Lin
         Stroke::new(1.0, tokens.line),
     );
     let style = ui.style();
+    let names = rect.left().max(ui.clip_rect().left());
     let line = Line {
         painter,
         tokens,
         rect,
         columns,
+        names,
         body: eframe::egui::TextStyle::Body.resolve(style),
         small: theme::small().resolve(style),
         strong: theme::strong().resolve(style),
@@ -107,8 +113,27 @@ fn line<'a>(ui: &mut Ui, report: &'a Report, columns: Columns) -> (Response, Lin
 }
 
 impl Line<'_> {
+    /// Hides the figures that have scrolled below the names; they are painted first.
+    fn ground(&self, lit: bool) {
+        if self.names <= self.rect.left() {
+            return;
+        }
+        let right = self.names + self.columns.name - GRID;
+        let ground = self.rect.with_max_x(right);
+        let above = ground.with_max_y(ground.bottom() - 1.0);
+        self.painter.rect_filled(above, 0.0, self.tokens.canvas);
+        if lit {
+            self.light(above);
+        }
+    }
+
+    fn light(&self, rect: Rect) {
+        let colour = self.tokens.field.gamma_multiply(0.8);
+        self.painter.rect_filled(rect, 0.0, colour);
+    }
+
     fn name(&self, text: &str, font: &FontId, indent: f32) {
-        let at = pos2(self.rect.left() + indent, self.rect.center().y);
+        let at = pos2(self.names + indent, self.rect.center().y);
         self.painter.text(
             at,
             Align2::LEFT_CENTER,
@@ -119,7 +144,7 @@ impl Line<'_> {
     }
 
     fn swatch(&self, colour: eframe::egui::Color32) {
-        let center = pos2(self.rect.left() + 13.0, self.rect.center().y);
+        let center = pos2(self.names + 13.0, self.rect.center().y);
         let swatch = Rect::from_center_size(center, Vec2::splat(10.0));
         self.painter.rect_filled(swatch, 2.0, colour);
     }
@@ -172,10 +197,7 @@ impl Line<'_> {
 fn head(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     let (response, line) = line(ui, report, columns);
     response.widget_info(|| WidgetInfo::labeled(Role::RowHeader, true, texts.gib));
-    let at = pos2(line.rect.left() + 8.0, line.rect.center().y);
     let weak = line.tokens.text_weak;
-    line.painter
-        .text(at, Align2::LEFT_CENTER, texts.gib, line.small.clone(), weak);
     for (index, device) in report.devices.iter().enumerate() {
         line.figure(
             index,
@@ -184,6 +206,10 @@ fn head(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
             weak,
         );
     }
+    line.ground(false);
+    let at = pos2(line.names + 8.0, line.rect.center().y);
+    line.painter
+        .text(at, Align2::LEFT_CENTER, texts.gib, line.small.clone(), weak);
 }
 
 fn category_row(
@@ -208,16 +234,17 @@ fn category_row(
             spoken(texts, name, line.devices, &figures),
         )
     });
-    if *highlight == Some(category) || response.hovered() || response.has_focus() {
-        line.painter
-            .rect_filled(line.rect, 0.0, line.tokens.field.gamma_multiply(0.8));
+    let lit = *highlight == Some(category) || response.hovered() || response.has_focus();
+    if lit {
+        line.light(line.rect);
     }
-    line.swatch(line.tokens.category(category));
-    line.name(name, &line.body.clone(), 26.0);
     line.detail(&detail(report, category));
     for (index, bytes) in figures.iter().enumerate() {
         line.bytes(index, *bytes, &line.body.clone());
     }
+    line.ground(lit);
+    line.swatch(line.tokens.category(category));
+    line.name(name, &line.body.clone(), 26.0);
     if response.clicked() {
         *highlight = if *highlight == Some(category) {
             None
@@ -260,12 +287,13 @@ fn in_use_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
         let spoken = spoken(texts, texts.in_use, line.devices, &figures);
         WidgetInfo::labeled(Role::Row, true, spoken)
     });
-    line.swatch(line.tokens.in_use);
-    line.name(texts.in_use, &line.body.clone(), 26.0);
     line.detail(texts.by_others);
     for (index, bytes) in figures.iter().enumerate() {
         line.bytes(index, *bytes, &line.body.clone());
     }
+    line.ground(false);
+    line.swatch(line.tokens.in_use);
+    line.name(texts.in_use, &line.body.clone(), 26.0);
 }
 
 fn total_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
@@ -279,10 +307,11 @@ fn total_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
         let spoken = spoken(texts, texts.total, line.devices, &figures);
         WidgetInfo::labeled(Role::Row, true, spoken)
     });
-    line.name(texts.total, &line.strong.clone(), 8.0);
     for (index, bytes) in figures.iter().enumerate() {
         line.bytes(index, *bytes, &line.strong.clone());
     }
+    line.ground(false);
+    line.name(texts.total, &line.strong.clone(), 8.0);
 }
 
 /// A row for screen readers: "Weights, GPU 0 9.48 GiB, RAM 0.41 GiB".

@@ -2,7 +2,8 @@
 
 use eframe::egui::containers::menu::MenuButton;
 use eframe::egui::{
-    Align, Button, Frame, Label, Layout, Margin, Panel, RichText, Sense, Stroke, Ui, Vec2,
+    Align, Button, Frame, Label, Layout, Margin, Panel, Rect, RichText, Sense, Stroke, Ui,
+    UiBuilder, Vec2,
 };
 
 use crate::app::command::{Command, Queue};
@@ -12,12 +13,16 @@ use crate::app::texts::Texts;
 use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets;
 
+/// Width of the buttons before it is known, in points.
+const BUTTONS: f32 = 256.0;
+
 /// Shows the bar.
 pub(crate) fn top_bar(
     ui: &mut Ui,
     texts: &Texts,
     document: &Document,
     preferences: &Preferences,
+    types_paths: bool,
     queue: &mut Queue,
 ) {
     let tokens = Tokens::of(ui);
@@ -28,21 +33,37 @@ pub(crate) fn top_bar(
         .frame(frame)
         .exact_size(40.0)
         .show(ui, |ui| {
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.spacing_mut().item_spacing.x = GRID;
-                let switch = Command::SwitchTheme;
-                let hover = switch.hover(texts, ui.ctx());
-                if widgets::theme_switch(ui, switch.text(texts))
-                    .on_hover_text(hover)
-                    .clicked()
-                {
-                    queue.send(switch);
-                }
-                file_buttons(ui, texts, preferences, queue);
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    title(ui, texts, document);
-                });
-            });
+            // Laid out from the left, so that Tab goes that way too; where the buttons begin is known from before.
+            let id = ui.scope_id().with("buttons");
+            let known: Option<f32> = ui.data(|data| data.get_temp(id));
+            let rect = ui.available_rect_before_wrap();
+            let start = rect.right() - known.unwrap_or(BUTTONS);
+            let part = |ui: &mut Ui, rect: Rect| {
+                let layout = Layout::left_to_right(Align::Center);
+                ui.new_child(UiBuilder::new().max_rect(rect).layout(layout))
+            };
+            title(
+                &mut part(ui, rect.with_max_x(start - GRID)),
+                texts,
+                document,
+            );
+            let mut buttons = part(ui, rect.with_min_x(start));
+            buttons.spacing_mut().item_spacing.x = GRID;
+            file_buttons(&mut buttons, texts, preferences, types_paths, queue);
+            let switch = Command::SwitchTheme;
+            let hover = switch.hover(texts, buttons.ctx());
+            if widgets::theme_switch(&mut buttons, switch.text(texts))
+                .on_hover_text(hover)
+                .clicked()
+            {
+                queue.send(switch);
+            }
+            let width = buttons.min_rect().width();
+            if known != Some(width) {
+                ui.data_mut(|data| data.insert_temp(id, width));
+                ui.ctx()
+                    .request_discard("the top bar's buttons were measured");
+            }
         });
 }
 
@@ -64,9 +85,21 @@ fn title(ui: &mut Ui, texts: &Texts, document: &Document) {
     }
 }
 
-fn file_buttons(ui: &mut Ui, texts: &Texts, preferences: &Preferences, queue: &mut Queue) {
-    // From the right, since the layout runs that way.
-    for command in [Command::SavePlan, Command::OpenPlan] {
+fn file_buttons(
+    ui: &mut Ui,
+    texts: &Texts,
+    preferences: &Preferences,
+    types_paths: bool,
+    queue: &mut Queue,
+) {
+    let menu = Button::new(texts.plan)
+        .frame_when_inactive(false)
+        .stroke(Stroke::NONE);
+    let (menu, _) = MenuButton::from_button(menu).ui(ui, |ui| {
+        plan_menu(ui, texts, preferences, types_paths, queue);
+    });
+    widgets::focus_ring(ui, menu.rect, &menu);
+    for command in [Command::OpenPlan, Command::SavePlan] {
         if quiet(ui, command.text(texts))
             .on_hover_text(command.hover(texts, ui.ctx()))
             .clicked()
@@ -74,39 +107,43 @@ fn file_buttons(ui: &mut Ui, texts: &Texts, preferences: &Preferences, queue: &m
             queue.send(command);
         }
     }
-    let menu = Button::new(texts.plan)
-        .frame_when_inactive(false)
-        .stroke(Stroke::NONE);
-    MenuButton::from_button(menu).ui(ui, |ui| {
-        ui.set_min_width(232.0);
-        for command in [Command::NewPlan, Command::OpenPlan, Command::TypeOpenPath] {
-            entry(ui, texts, command, queue);
-        }
+}
+
+fn plan_menu(
+    ui: &mut Ui,
+    texts: &Texts,
+    preferences: &Preferences,
+    types_paths: bool,
+    queue: &mut Queue,
+) {
+    ui.set_min_width(232.0);
+    // Without a desktop's dialog, the others ask for a path as well.
+    let typed = |command| (!types_paths).then_some(command);
+    let open = [Command::NewPlan, Command::OpenPlan];
+    for command in open.into_iter().chain(typed(Command::TypeOpenPath)) {
+        entry(ui, texts, command, queue);
+    }
+    ui.separator();
+    let save = [Command::SavePlan, Command::SavePlanAs];
+    for command in save.into_iter().chain(typed(Command::TypePlanPath)) {
+        entry(ui, texts, command, queue);
+    }
+    if !preferences.recent.is_empty() {
         ui.separator();
-        for command in [
-            Command::SavePlan,
-            Command::SavePlanAs,
-            Command::TypePlanPath,
-        ] {
-            entry(ui, texts, command, queue);
+        widgets::fact(ui, texts.recent);
+    }
+    for path in &preferences.recent {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if ui
+            .add(Button::new(name).frame(false).truncate())
+            .on_hover_text(path.display().to_string())
+            .clicked()
+        {
+            queue.send(Command::OpenPath(path.clone()));
         }
-        if !preferences.recent.is_empty() {
-            ui.separator();
-            widgets::fact(ui, texts.recent);
-        }
-        for path in &preferences.recent {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if ui
-                .add(Button::new(name).frame(false).truncate())
-                .on_hover_text(path.display().to_string())
-                .clicked()
-            {
-                queue.send(Command::OpenPath(path.clone()));
-            }
-        }
-        ui.separator();
-        entry(ui, texts, Command::Quit, queue);
-    });
+    }
+    ui.separator();
+    entry(ui, texts, Command::Quit, queue);
 }
 
 fn entry(ui: &mut Ui, texts: &Texts, command: Command, queue: &mut Queue) {
@@ -125,9 +162,11 @@ fn entry(ui: &mut Ui, texts: &Texts, command: Command, queue: &mut Queue) {
 
 /// A button without a frame until it is pointed at.
 fn quiet(ui: &mut Ui, text: &str) -> eframe::egui::Response {
-    ui.add(
+    let response = ui.add(
         Button::new(text)
             .frame_when_inactive(false)
             .stroke(Stroke::NONE),
-    )
+    );
+    widgets::focus_ring(ui, response.rect, &response);
+    response
 }

@@ -143,7 +143,7 @@ fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan, state: &m
     ui.add_space(GRID);
     ui.horizontal_wrapped(|ui| {
         // The row keeps its place where there is nothing to offer, so that the picture does not jump.
-        ui.set_min_height(20.0);
+        ui.set_min_height(24.0);
         for fix in fixes.iter().take(FIXES) {
             let text = notes::fix_text(texts, plan, fix);
             if widgets::chip(ui, &text, false).clicked() {

@@ -32,6 +32,7 @@ pub const ENGLISH: Texts = Texts {
     path_hint: "/home/you/models/plan.toml",
     path_help: "A path that does not start with / starts from {folder}; ~/ is your home folder",
     type_path_help: "Type a path instead of using the desktop's dialog",
+    no_dialog: "No file dialog of the desktop was found, so the path is typed here.",
     overwrite_title: "Replace the file?",
     overwrite_help: "{path} is already there. Its contents will be lost.",
     unsaved_title: "Save the plan first?",

@@ -37,6 +37,7 @@ pub struct Texts {
     pub path_hint: &'static str,
     pub path_help: &'static str,
     pub type_path_help: &'static str,
+    pub no_dialog: &'static str,
     pub overwrite_title: &'static str,
     pub overwrite_help: &'static str,
     pub unsaved_title: &'static str,

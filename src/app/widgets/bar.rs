@@ -47,11 +47,11 @@ pub(crate) fn bar(
     highlight: Option<Category>,
 ) -> Vec<Response> {
     let tokens = Tokens::of(ui);
-    let size = Vec2::new(ui.available_width(), axis.height + 2.0 * REACH);
+    let size = Vec2::new(ui.available_width().max(0.0), axis.height + 2.0 * REACH);
     let (_, outer) = ui.allocate_space(size);
     let rail = Rect::from_min_max(
         outer.min + Vec2::new(0.0, REACH),
-        outer.max - Vec2::new(MARK_ROOM, REACH),
+        outer.max - Vec2::new(MARK_ROOM.min(outer.width().max(0.0)), REACH),
     );
     let x = |bytes: Bytes| {
         let share = bytes.get() as f64 / axis.full.get().max(1) as f64;
@@ -60,7 +60,7 @@ pub(crate) fn bar(
     let painter = ui.painter().clone();
     let end = x(capacity);
     let within = Rect::from_min_max(rail.min, pos2(end, rail.bottom()));
-    painter.rect_filled(within, 3.0, tokens.field);
+    painter.rect_filled(within, 3.0, tokens.rail);
 
     let mut responses = Vec::with_capacity(segments.len());
     let mut below = Bytes::ZERO;

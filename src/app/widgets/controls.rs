@@ -223,7 +223,10 @@ pub(crate) fn field(ui: &mut Ui, name: &str, chosen: &str, remark: &str) -> Resp
 pub(crate) fn popup_row(ui: &mut Ui, lit: bool, text: &str, remark: &str) -> Response {
     let tokens = Tokens::of(ui);
     let size = Vec2::new(ui.available_width(), ROW + 2.0);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    let (_, rect) = ui.allocate_space(size);
+    // Counted identities change with what is in sight, and the keyboard would land on another row.
+    let id = ui.scope_id().with((text, remark));
+    let response = ui.interact(rect, id, Sense::click());
     response.widget_info(|| WidgetInfo::selected(Role::ListBoxOption, true, lit, text));
     if ui.is_rect_visible(rect) {
         if lit {

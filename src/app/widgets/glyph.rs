@@ -74,6 +74,7 @@ pub(crate) fn theme_switch(ui: &mut Ui, name: &str) -> Response {
     let colour = if lit { tokens.text } else { tokens.text_weak };
     let painter = ui.painter();
     painter.rect_filled(rect, 5.0, ground);
+    super::controls::focus_ring(ui, rect, &response);
     let center = rect.center();
     if ui.visuals().dark_mode {
         painter.circle_filled(center, 6.0, colour);
