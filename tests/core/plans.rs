@@ -227,7 +227,8 @@ fn fixes_mend_what_they_are_offered_for() {
         let fixed: Vec<_> = report
             .notes
             .iter()
-            .filter(|note| note.fix.is_some())
+            // What would help may help in part, and says what is still missing.
+            .filter(|note| note.fix.is_some() && note.code != "would-help")
             .collect();
         assert!(!fixed.is_empty(), "{settings} has no fix");
         for note in fixed {
