@@ -3,12 +3,13 @@
 mod devices;
 mod headline;
 mod json;
+mod named_file;
 
 use crate::advisor;
 use crate::engine::{Derived, Engine, Inputs, Memo, Outcome, setting};
 use crate::hardware::{Machine, Os};
 use crate::model::Model;
-use crate::plan::{FitOptions, Settings};
+use crate::plan::{FitOptions, LaunchOptions, Settings};
 use crate::projection::{DeviceTerms, Note, Projection, Severity};
 use crate::units::Bytes;
 
@@ -122,6 +123,8 @@ pub struct Request<'a> {
     pub settings: &'a Settings,
     /// The `[fit]` table.
     pub fit: &'a FitOptions,
+    /// The `[launch]` table: what it loads is compared with what is projected.
+    pub launch: &'a LaunchOptions,
 }
 
 /// Projects a request and judges it.
@@ -190,6 +193,7 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Bytes) -> Report {
     let peak = peak.map_or("run", |moment| moment.name);
     notes.extend(over_ceiling(request.machine, &projection));
     notes.extend(file_larger_than_disk(request, &derived));
+    notes.extend(named_file::of_other_type(request, &resolved));
     let verdict = if refused || notes.iter().any(|note| note.severity == Severity::Error) {
         Verdict::Refused
     } else {

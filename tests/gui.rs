@@ -13,6 +13,8 @@ mod files;
 mod flow;
 #[path = "gui/pixels.rs"]
 mod pixels;
+#[path = "gui/plan.rs"]
+mod plan;
 #[path = "gui/snapshots.rs"]
 mod snapshots;
 #[path = "gui/states.rs"]

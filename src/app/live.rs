@@ -153,6 +153,7 @@ fn derive(plan: &Plan, model: &Model, machine: &Machine, memo: &Memo) -> Result<
         machine,
         settings: &settings,
         fit: &plan.fit,
+        launch: &plan.launch,
     };
     let report = report::report(&request, memo).map_err(|error| error.to_string())?;
     Ok((engine, settings, report))

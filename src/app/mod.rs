@@ -31,6 +31,8 @@ use std::sync::Arc;
 
 use eframe::egui::{Context, Ui, ViewportCommand};
 
+use crate::plan::Plan;
+
 use chooser::PathChooser;
 use command::{Command, Queue};
 use document::Document;
@@ -38,7 +40,7 @@ use jobs::{Detector, Jobs, Threads};
 use library::Library;
 use live::Live;
 use preferences::Preferences;
-use state::{Dialog, UiState};
+use state::{Dialog, SetAside, UiState};
 use subject::Subjects;
 use texts::Texts;
 
@@ -126,11 +128,7 @@ impl App {
         if self.state.dialog.is_none() {
             self.queue.send_shortcuts(&context);
         }
-        let plan_before = (
-            self.document.plan.model.clone(),
-            self.document.plan.machine.clone(),
-            self.document.plan.launch.gpus.clone(),
-        );
+        let plan_before = self.document.plan.clone();
 
         panels::top_bar(
             ui,
@@ -153,16 +151,7 @@ impl App {
             &mut self.queue,
         );
 
-        let plan = &self.document.plan;
-        if plan_before
-            != (
-                plan.model.clone(),
-                plan.machine.clone(),
-                plan.launch.gpus.clone(),
-            )
-        {
-            self.restart = true;
-        }
+        self.follow(&plan_before);
         self.guard_closing(&context);
         self.name_window(&context);
         for command in self.queue.take() {
@@ -170,6 +159,33 @@ impl App {
         }
         if self.refresh() {
             context.request_repaint();
+        }
+    }
+
+    /// What the plan says beside its model and machine, where the user chose another of these.
+    fn follow(&mut self, before: &Plan) {
+        let plan = &self.document.plan;
+        let other_model = plan.model != before.model;
+        let other_machine =
+            plan.machine != before.machine || plan.launch.gpus != before.launch.gpus;
+        if other_model {
+            self.model_changed();
+        } else if other_machine && self.document.path.is_none() {
+            // A plan with a file says what its settings are to be, whatever they run on.
+            self.restart = true;
+        }
+    }
+
+    /// Another model starts afresh, and another file than the last one's is to be loaded.
+    fn model_changed(&mut self) {
+        self.restart = true;
+        let launch = &mut self.document.plan.launch;
+        let of_last_model = SetAside {
+            model_path: launch.model_path.take(),
+            hf_repo: launch.hf_repo.take(),
+        };
+        if of_last_model != SetAside::default() {
+            self.state.set_aside = Some(of_last_model);
         }
     }
 
@@ -188,13 +204,11 @@ impl App {
             && let (Some(model), Some(machine)) = (subjects.model.ready(), subjects.machine.ready())
         {
             self.restart = false;
-            let mut settings = live.starting_settings(&document.plan, model, machine);
-            for (name, value) in &document.plan.settings {
-                if self.state.touched.contains(name) {
-                    settings.insert(name.clone(), value.clone());
-                }
-            }
-            document.plan.settings = settings;
+            let start = live.starting_settings(&document.plan, model, machine);
+            let decided = |name: &String| self.state.touched.contains(name);
+            let settings = &mut document.plan.settings;
+            settings.retain(|name, _| decided(name) || start.contains_key(name));
+            settings.extend(start.into_iter().filter(|(name, _)| !decided(name)));
         }
         let subject = subjects.subject();
         live.refresh(&document.plan, &self.preferences.target, &subject)

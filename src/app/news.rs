@@ -129,6 +129,7 @@ impl App {
     fn new_plan(&mut self) {
         self.document = Document::default();
         self.state.touched.clear();
+        self.state.set_aside = None;
     }
 
     fn switch_theme(&mut self, context: &Context) {
@@ -268,13 +269,17 @@ impl App {
 
     /// Puts a plan from a file on the desk. Its settings get their canonical names, so that controls find them.
     fn use_plan(&mut self, mut plan: Plan, path: &Path) {
-        if let Some(engine) = engine::find(&plan.engine)
-            && let Ok(settings) = setting::canonical(engine, &plan.settings)
-        {
-            plan.settings = settings;
-        }
-        self.preferences.remember(&absolute(path));
         self.state.touched = plan.settings.keys().cloned().collect();
+        if let Some(engine) = engine::find(&plan.engine) {
+            if let Ok(settings) = setting::canonical(engine, &plan.settings) {
+                plan.settings = settings;
+            }
+            // What the file leaves out is left to the engine, on any machine and with any model.
+            let names = engine.settings().iter().map(|setting| setting.name);
+            self.state.touched.extend(names.map(str::to_owned));
+        }
+        self.state.set_aside = None;
+        self.preferences.remember(&absolute(path));
         self.document = Document::opened(plan, path.to_owned());
         self.restart = false;
     }
@@ -283,7 +288,7 @@ impl App {
     fn use_report(&mut self, detection: &Detection) {
         self.document.plan.machine = Some(library::description(&detection.machine));
         self.document.plan.launch.gpus.clear();
-        self.restart = true;
+        self.restart |= self.document.path.is_none();
         let name = detection.machine.name.clone();
         self.state.tell(
             Topic::Open,
@@ -292,11 +297,16 @@ impl App {
     }
 
     fn use_model(&mut self, path: &Path) {
-        self.document.plan.model = ModelRef {
-            path: Some(path.display().to_string()),
-            ..ModelRef::default()
-        };
-        self.restart = true;
+        let before = std::mem::replace(
+            &mut self.document.plan.model,
+            ModelRef {
+                path: Some(path.display().to_string()),
+                ..ModelRef::default()
+            },
+        );
+        if before != self.document.plan.model {
+            self.model_changed();
+        }
     }
 }
 

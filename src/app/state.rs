@@ -42,14 +42,25 @@ pub struct UiState {
     pub notices: Vec<Notice>,
     /// The desktop has no dialog, as a try showed: paths are typed.
     pub types_paths: bool,
-    /// Settings whose values the user chose; a change of model or machine keeps them.
+    /// Settings that the user decided, be it to leave them to the engine; a change of model or machine keeps them so.
     pub touched: BTreeSet<String>,
+    /// Where the launch took another model from, before the plan's model changed.
+    pub set_aside: Option<SetAside>,
     /// What is to happen once the plan is saved.
     pub after_saving: Option<Command>,
     /// Closing was confirmed.
     pub quitting: bool,
     /// Title last given to the window.
     pub title: String,
+}
+
+/// Where a launch takes its model from; it belongs to one model and goes with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetAside {
+    /// The plan's `model_path`.
+    pub model_path: Option<String>,
+    /// The plan's `hf_repo`.
+    pub hf_repo: Option<String>,
 }
 
 /// A picture in the centre.

@@ -6,7 +6,7 @@ use crate::engine::setting::{Kind, Scope, Setting, Step};
 use crate::engine::{Axis, Engine, Memo, setting};
 use crate::hardware::Machine;
 use crate::model::Model;
-use crate::plan::{FitOptions, Settings, Value};
+use crate::plan::{FitOptions, LaunchOptions, Settings, Value};
 use crate::projection::Category;
 use crate::report::{Report, Request, Verdict, report};
 use crate::units::Bytes;
@@ -153,6 +153,7 @@ pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
                 machine,
                 settings: &settings,
                 fit,
+                launch: &LaunchOptions::default(),
             };
             let report = report(&request, memo).ok()?;
             let empty = report

@@ -91,6 +91,7 @@ impl Opened {
             machine,
             settings: &plan.settings,
             fit: &plan.fit,
+            launch: &plan.launch,
         };
         report::report(&request, &Memo::default()).map_err(Failure::input)
     }

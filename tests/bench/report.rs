@@ -8,7 +8,7 @@ use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::engine::{self, Memo};
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
-use plimsoll::plan::{FitOptions, Settings, Value};
+use plimsoll::plan::{FitOptions, LaunchOptions, Settings, Value};
 use plimsoll::report::{Request, report};
 use plimsoll::units::Bytes;
 
@@ -64,6 +64,16 @@ fn tight() -> (Model, Machine, Settings) {
     (model, machine, settings)
 }
 
+static NO_LAUNCH: LaunchOptions = LaunchOptions {
+    model_path: None,
+    hf_repo: None,
+    host: None,
+    port: None,
+    api_key_env: None,
+    extra_args: Vec::new(),
+    gpus: Vec::new(),
+};
+
 fn request<'a>(
     model: &'a Model,
     machine: &'a Machine,
@@ -76,6 +86,7 @@ fn request<'a>(
         machine,
         settings,
         fit,
+        launch: &NO_LAUNCH,
     }
 }
 

@@ -27,6 +27,7 @@ fn project(plan: &Plan) -> Report {
         machine: &machine,
         settings: &plan.settings,
         fit: &plan.fit,
+        launch: &plan.launch,
     };
     report::report(&request, &Memo::default()).unwrap()
 }

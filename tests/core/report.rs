@@ -5,7 +5,7 @@ use plimsoll::catalog::machines::{self, MachineCatalog};
 use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::engine::{self, Memo};
 use plimsoll::hardware::Machine;
-use plimsoll::plan::{FitOptions, MachineRef, Settings, Value};
+use plimsoll::plan::{FitOptions, LaunchOptions, MachineRef, Settings, Value};
 use plimsoll::report::{DeviceKind, Report, Request, Verdict, report};
 use plimsoll::units::Bytes;
 
@@ -38,6 +38,7 @@ pub(super) fn check(
         machine,
         settings: &settings,
         fit: &fit,
+        launch: &LaunchOptions::default(),
     };
     report(&request, &Memo::default()).expect("a report")
 }

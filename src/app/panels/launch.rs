@@ -46,6 +46,12 @@ pub(crate) fn launch(
                         preview(ui, texts, live);
                         ui.add_space(GRID);
                         buttons(ui, texts, live, state.types_paths, queue);
+                        launch_options::set_aside(
+                            ui,
+                            texts,
+                            &mut plan.launch,
+                            &mut state.set_aside,
+                        );
                         launch_options::options(ui, texts, &mut plan.launch);
                         if let Some(report) = live.good_report() {
                             notes::notes(ui, texts, report, plan, state);

@@ -1,9 +1,10 @@
 //! What a launch needs beside memory: where the model is, where to listen.
 
-use eframe::egui::{CollapsingHeader, DragValue, RichText, Ui};
+use eframe::egui::{CollapsingHeader, DragValue, Label, RichText, Ui};
 
-use crate::app::texts::Texts;
-use crate::app::theme;
+use crate::app::state::SetAside;
+use crate::app::texts::{Texts, fill};
+use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets;
 use crate::plan::LaunchOptions;
 
@@ -35,6 +36,43 @@ pub(super) fn options(ui: &mut Ui, texts: &Texts, options: &mut LaunchOptions) {
         });
 }
 
+/// Says that the last model's file was left behind with it, and offers it again; nothing where none was.
+pub(super) fn set_aside(
+    ui: &mut Ui,
+    texts: &Texts,
+    options: &mut LaunchOptions,
+    set_aside: &mut Option<SetAside>,
+) {
+    let Some(SetAside {
+        model_path,
+        hf_repo,
+    }) = set_aside
+    else {
+        return;
+    };
+    let source = model_path.as_ref().or(hf_repo.as_ref());
+    let text = fill(
+        texts.source_set_aside,
+        &[("source", source.map_or("", String::as_str))],
+    );
+    ui.add_space(GRID);
+    ui.add(Label::new(RichText::new(text).color(Tokens::of(ui).warn)).wrap());
+    let mut answered = false;
+    ui.horizontal(|ui| {
+        if widgets::link(ui, texts.use_it_again).clicked() {
+            options.model_path = model_path.take();
+            options.hf_repo = hf_repo.take();
+            answered = true;
+        }
+        ui.add_space(GRID);
+        answered |= widgets::link(ui, texts.leave_it).clicked();
+    });
+    // Another file that the user names is an answer too.
+    if answered || options.model_path.is_some() || options.hf_repo.is_some() {
+        *set_aside = None;
+    }
+}
+
 fn text(ui: &mut Ui, label: &str, help: &str, value: &mut Option<String>) {
     let mut written = value.clone().unwrap_or_default();
     widgets::row(ui, RichText::new(label), help, |ui| {
@@ -58,7 +96,7 @@ fn port_ui(ui: &mut Ui, texts: &Texts, port: &mut Option<u16>) {
             *port = Some(number);
         }
         if port.is_some() {
-            let name = crate::app::texts::fill(texts.reset, &[("setting", texts.port)]);
+            let name = fill(texts.reset, &[("setting", texts.port)]);
             if widgets::reset(ui, &name, true).clicked() {
                 *port = None;
             }

@@ -125,13 +125,19 @@ fn integer(
     unit: &str,
     settings: &mut Settings,
 ) {
-    let value = row.value(settings);
+    // A word says who decides, and holds whatever number comes of it.
+    let value = settings
+        .get(row.setting.name)
+        .cloned()
+        .unwrap_or_else(|| (row.setting.default)(row.scope));
     let word = match &value {
         Value::Text(word) => Some(word.as_str()),
         _ => None,
     };
-    let mut number = match (&value, row.resolved) {
-        (Value::Integer(number), _) | (_, Some(Value::Integer(number))) => *number,
+    let mut number = match (settings.get(row.setting.name), row.resolved, &value) {
+        (Some(Value::Integer(number)), _, _)
+        | (_, Some(Value::Integer(number)), _)
+        | (_, None, Value::Integer(number)) => *number,
         _ => stops.high,
     };
     let mut set = None;

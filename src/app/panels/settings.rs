@@ -93,11 +93,8 @@ fn rows(
             limit,
         };
         if setting_row(ui, &row, &mut plan.settings) {
-            if plan.settings.contains_key(setting.name) {
-                state.touched.insert(setting.name.to_owned());
-            } else {
-                state.touched.remove(setting.name);
-            }
+            // Also where it was taken back: it is then left to the engine, not to the window.
+            state.touched.insert(setting.name.to_owned());
         }
     }
 }

@@ -79,6 +79,10 @@ pub(super) fn resolved(inputs: &Inputs<'_>, choices: &Choices<'_>) -> Settings {
         put("override_tensor", Value::List(rules.collect()));
         put("n_gpu_layers", number(gpu_layers(devices)));
     }
+    let fits_itself = super::launch::fits_itself(inputs.settings, &settings, inputs.machine);
+    if !inputs.settings.contains_key("fit") {
+        settings.insert("fit".to_owned(), Value::Bool(fits_itself));
+    }
     settings
 }
 

@@ -6,6 +6,7 @@ mod source;
 
 use crate::engine::launch::{Argument, Launch, LaunchInputs, Step, Variable, Word};
 use crate::engine::setting::Scope;
+use crate::hardware::Machine;
 use crate::plan::{Settings, Value};
 use crate::units::MIB;
 
@@ -76,11 +77,9 @@ fn version(settings: &Settings) -> Version {
 /// 0.6.0-dev), so it is left on only then, and otherwise every number is written and fitting is off.
 fn effective(inputs: &LaunchInputs<'_>) -> Settings {
     let mut settings = inputs.resolved.clone();
-    let table = FlagTable::built_in();
-    let can_fit = table.find("fit_target", version(inputs.resolved)).is_some();
     let automatic = is_automatic(inputs.settings);
     let no_gpus = inputs.machine.gpus.is_empty();
-    let fits_itself = can_fit && automatic && !no_gpus;
+    let fits_itself = fits_itself(inputs.settings, inputs.resolved, inputs.machine);
     settings.insert("fit".to_owned(), Value::Bool(fits_itself));
     if automatic && no_gpus {
         // Also where the machine that runs it has a card after all: the projection is for the processor alone.
@@ -114,6 +113,13 @@ fn effective(inputs: &LaunchInputs<'_>) -> Settings {
     let port = options.port.unwrap_or(DEFAULT_PORT);
     settings.insert("port".to_owned(), Value::Integer(port.into()));
     settings
+}
+
+/// Does the launch leave layers, split and overrides to the engine?
+pub(super) fn fits_itself(written: &Settings, resolved: &Settings, machine: &Machine) -> bool {
+    let table = FlagTable::built_in();
+    let can_fit = table.find("fit_target", version(resolved)).is_some();
+    can_fit && is_automatic(written) && !machine.gpus.is_empty()
 }
 
 /// What fitting chooses.

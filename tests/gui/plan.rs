@@ -1,0 +1,128 @@
+//! What the window may change of a plan by itself, and what it must not.
+
+use std::path::PathBuf;
+
+use eframe::egui::accesskit::Toggled;
+use eframe::egui::{Key, Role};
+use egui_kittest::kittest::NodeT as _;
+use plimsoll::plan::Value;
+
+use crate::desk::Desk;
+
+const WITH_FILE: &str = "schema = 1\nengine = \"llama.cpp\"\n[model]\npreset = \"DeepSeek-R1-Distill-Qwen-32B\"\n\
+     [machine]\npreset = \"1x-rtx-4090\"\n[settings]\nweights = \"Q4_K_M\"\nctx_size = 8192\n\
+     [launch]\nmodel_path = \"/models/qwen-32b-q4_k_m.gguf\"\n";
+
+fn saved(folder: &tempfile::TempDir, text: &str) -> PathBuf {
+    let path = folder.path().join("plan.toml");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+impl Desk {
+    fn script(&self) -> String {
+        self.node(Role::MultilineTextInput, "Preview of the launch")
+            .value()
+            .unwrap()
+    }
+
+    fn add_gpu(&mut self, name: &str) {
+        self.click(Role::Button, "Add a GPU…");
+        self.type_text(name);
+        self.key(Key::Enter);
+    }
+}
+
+#[test]
+fn another_model_leaves_the_last_ones_file_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut desk = Desk::opening("cpu-only-32gb", &saved(&folder, WITH_FILE));
+    assert!(desk.script().contains("/models/qwen-32b-q4_k_m.gguf"));
+    desk.search("Model", "r1 distill llama 8b");
+    assert_eq!(desk.app().document.plan.launch.model_path, None);
+    assert!(!desk.script().contains("qwen-32b-q4_k_m.gguf"));
+    desk.sees("/models/qwen-32b-q4_k_m.gguf");
+
+    desk.click(Role::Button, "Use it for this model too");
+    assert!(desk.script().contains("/models/qwen-32b-q4_k_m.gguf"));
+    desk.misses("Use it for this model too");
+
+    desk.search("Model", "r1 distill qwen 14b");
+    desk.click(Role::Button, "Dismiss");
+    desk.misses("qwen-32b-q4_k_m.gguf");
+}
+
+#[test]
+fn a_file_of_another_type_than_projected_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut desk = Desk::opening("cpu-only-32gb", &saved(&folder, WITH_FILE));
+    desk.misses("is Q4_K_M by its name");
+    desk.choose("Weights", "BF16");
+    desk.sees("is Q4_K_M by its name");
+    desk.choose("Weights", "Q4_K_M");
+    desk.misses("is Q4_K_M by its name");
+}
+
+#[test]
+fn a_saved_plan_keeps_its_settings_on_any_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut desk = Desk::opening("cpu-only-32gb", &saved(&folder, WITH_FILE));
+    let before = desk.app().document.plan.settings.clone();
+    desk.add_gpu("rtx 3090");
+    desk.sees("GPU 1");
+    assert_eq!(desk.app().document.plan.settings, before);
+    desk.click(Role::Button, "Remove RTX 3090");
+    assert_eq!(desk.app().document.plan.settings, before);
+    desk.search("Machine", "4x a100");
+    assert_eq!(desk.app().document.plan.settings, before);
+    // What the file left to the engine stays with it whatever the model.
+    desk.search("Model", "r1 distill llama 8b");
+    assert_eq!(desk.app().document.plan.settings, before);
+}
+
+#[test]
+fn what_was_left_to_the_engine_stays_with_it() {
+    let mut desk = Desk::new("cpu-only-32gb");
+    desk.search("Machine", "1x rtx 4090, 64");
+    desk.search("Model", "r1 distill qwen 32b");
+    let start = desk.app().document.plan.settings.clone();
+    assert!(start.contains_key("n_gpu_layers"));
+    // Untouched settings of a new plan follow the machine, there and back.
+    desk.add_gpu("rtx 3090");
+    desk.click(Role::Button, "Remove RTX 3090");
+    assert_eq!(desk.app().document.plan.settings, start);
+
+    desk.click(Role::Button, "Reset GPU layers");
+    desk.add_gpu("rtx 3090");
+    assert_eq!(desk.app().document.plan.settings.get("n_gpu_layers"), None);
+    desk.click(Role::Button, "Remove RTX 3090");
+    desk.click(Role::Button, "auto");
+    desk.add_gpu("rtx 3090");
+    desk.click(Role::Button, "Remove RTX 3090");
+    assert_eq!(
+        desk.app().document.plan.settings.get("n_gpu_layers"),
+        Some(&Value::Text("auto".to_owned()))
+    );
+}
+
+#[test]
+fn layers_left_to_the_engine_are_called_auto() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    desk.choose("Weights", "Q8_0");
+    let lit = |desk: &Desk, role: Role, word: &str| {
+        desk.node(role, word).accesskit_node().toggled() == Some(Toggled::True)
+    };
+    desk.click(Role::Button, "all");
+    assert!(lit(&desk, Role::Button, "all") && !lit(&desk, Role::Button, "auto"));
+    desk.click(Role::Button, "Reset GPU layers");
+    assert!(lit(&desk, Role::Button, "auto") && !lit(&desk, Role::Button, "all"));
+    assert!(desk.script().contains("--fit on"));
+
+    desk.click(Role::Button, "ADVANCED");
+    let fit = |desk: &Desk| lit(desk, Role::Switch, "Automatic fit");
+    assert!(fit(&desk));
+    desk.click(Role::Button, "all");
+    assert!(desk.script().contains("--fit off"));
+    assert!(!fit(&desk));
+}
