@@ -19,6 +19,9 @@ use crate::units::Bytes;
 /// that its buffers do not count.
 pub const DEFAULT_MARGIN: Bytes = Bytes::from_mib(1024);
 
+/// Code of the note by which an engine says that it keeps the margin free by its own count, where ours leaves less.
+pub const MARGIN_KEPT_BY_ENGINE: &str = "margin-kept-by-engine";
+
 /// Everything that is shown about a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {

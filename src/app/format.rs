@@ -26,10 +26,10 @@ pub(crate) fn gib_difference(bytes: i64, decimals: usize) -> String {
     format!("{sign}{text} GiB")
 }
 
-/// Memory with as few decimals as it needs: "24 GiB", "23.5 GiB".
+/// Memory with two decimals as everywhere, or none where it is whole: "24 GiB", "23.53 GiB".
 pub(crate) fn capacity(bytes: Bytes) -> String {
-    let text = format!("{:.1}", bytes.as_gib());
-    format!("{} GiB", text.strip_suffix(".0").unwrap_or(&text))
+    let text = format!("{:.2}", bytes.as_gib());
+    format!("{} GiB", text.strip_suffix(".00").unwrap_or(&text))
 }
 
 /// A number of parameters as model cards give it.

@@ -20,6 +20,15 @@ impl Report {
             .or_else(|| used().next())
     }
 
+    /// It is tight only because this projection counts what the engine's own choice of layers leaves to the margin.
+    pub fn margin_kept_by_engine(&self) -> bool {
+        self.verdict == Verdict::Tight
+            && self
+                .notes
+                .iter()
+                .any(|note| note.code == super::MARGIN_KEPT_BY_ENGINE)
+    }
+
     /// The verdict in one English sentence: "Fits with 1.80 GiB to spare on gpu0".
     pub fn sentence(&self) -> String {
         if self.verdict == Verdict::Refused {
@@ -37,6 +46,9 @@ impl Report {
         let id = &device.id;
         match self.verdict {
             Verdict::Exceeds => format!("Does not fit: {bytes} over on {id}"),
+            Verdict::Tight if self.margin_kept_by_engine() => {
+                format!("Tight, as the engine fits it: {bytes} to spare on {id}")
+            }
             Verdict::Tight => format!("Tight: only {bytes} to spare on {id}"),
             _ => format!("Fits with {bytes} to spare on {id}"),
         }

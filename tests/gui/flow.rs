@@ -82,7 +82,8 @@ fn a_new_plan_starts_with_a_useful_context_written_out() {
         panic!("no context in {:?}", plan.settings);
     };
     assert!((8192..=16_384).contains(context), "{context}");
-    desk.sees("fits up to");
+    desk.sees("comfortable up to");
+    desk.sees("1 GiB kept free");
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use eframe::egui::accesskit::Toggled;
 use eframe::egui::{Key, Role};
-use egui_kittest::kittest::NodeT as _;
+use egui_kittest::Node;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use plimsoll::plan::Value;
 
 use crate::desk::Desk;
@@ -24,6 +25,12 @@ impl Desk {
         self.node(Role::MultilineTextInput, "Preview of the launch")
             .value()
             .unwrap()
+    }
+
+    /// The pill of GPU layers, which come before all other settings with the same words.
+    fn pill(&self, word: &'static str) -> Node<'_> {
+        let mut pills = self.harness.get_all_by_role_and_label(Role::Button, word);
+        pills.next().unwrap()
     }
 
     fn add_gpu(&mut self, name: &str) {
@@ -96,7 +103,8 @@ fn what_was_left_to_the_engine_stays_with_it() {
     desk.add_gpu("rtx 3090");
     assert_eq!(desk.app().document.plan.settings.get("n_gpu_layers"), None);
     desk.click(Role::Button, "Remove RTX 3090");
-    desk.click(Role::Button, "auto");
+    desk.pill("auto").click();
+    desk.run();
     desk.add_gpu("rtx 3090");
     desk.click(Role::Button, "Remove RTX 3090");
     assert_eq!(
@@ -110,19 +118,18 @@ fn layers_left_to_the_engine_are_called_auto() {
     let mut desk = Desk::new("1x-rtx-4090");
     desk.search("Model", "r1 distill qwen 32b");
     desk.choose("Weights", "Q8_0");
-    let lit = |desk: &Desk, role: Role, word: &str| {
-        desk.node(role, word).accesskit_node().toggled() == Some(Toggled::True)
-    };
+    let is_on = |node: Node<'_>| node.accesskit_node().toggled() == Some(Toggled::True);
     desk.click(Role::Button, "all");
-    assert!(lit(&desk, Role::Button, "all") && !lit(&desk, Role::Button, "auto"));
+    assert!(is_on(desk.pill("all")) && !is_on(desk.pill("auto")));
     desk.click(Role::Button, "Reset GPU layers");
-    assert!(lit(&desk, Role::Button, "auto") && !lit(&desk, Role::Button, "all"));
+    assert!(is_on(desk.pill("auto")) && !is_on(desk.pill("all")));
     assert!(desk.script().contains("--fit on"));
 
-    desk.click(Role::Button, "ADVANCED");
-    let fit = |desk: &Desk| lit(desk, Role::Switch, "Automatic fit");
-    assert!(fit(&desk));
+    // What the launch does is what the switch says.
+    desk.harness.get_by_label("ADVANCED").click();
+    desk.run();
+    assert!(is_on(desk.node(Role::Switch, "Automatic fit")));
     desk.click(Role::Button, "all");
     assert!(desk.script().contains("--fit off"));
-    assert!(!fit(&desk));
+    assert!(!is_on(desk.node(Role::Switch, "Automatic fit")));
 }

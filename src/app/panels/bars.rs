@@ -54,7 +54,7 @@ pub(super) fn bars(
             compact_device(ui, texts, device, axis, margin, highlight);
         } else {
             head(ui, texts, device, margin);
-            device_bar(ui, texts, device, axis, highlight);
+            device_bar(ui, texts, device, axis, margin, highlight);
             ui.add_space(GRID);
         }
     }
@@ -97,6 +97,7 @@ fn compact_device(
         texts,
         device,
         axis,
+        margin,
         highlight,
     );
 }
@@ -106,6 +107,7 @@ fn device_bar(
     texts: &Texts,
     device: &DeviceReport,
     axis: Axis,
+    margin: Bytes,
     highlight: &mut Option<Category>,
 ) {
     let name = format::device(device, texts);
@@ -121,7 +123,8 @@ fn device_bar(
         })
         .collect();
     let id = ui.scope_id().with(&device.id);
-    let responses = widgets::bar(ui, id, axis, device.capacity, &segments, *highlight);
+    let (responses, line) = widgets::bar(ui, id, axis, device.capacity, &segments, *highlight);
+    line.on_hover_ui(|ui| why::load_line(ui, texts, device, margin));
     for (segment, response) in segments.iter().zip(responses) {
         if response.clicked() {
             *highlight = if *highlight == segment.category {
@@ -172,10 +175,12 @@ fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             // The mark stands a little within the edge; figures end where it does.
             ui.add_space(16.0);
-            ui.add(Label::new(words));
+            ui.add(Label::new(words).sense(Sense::hover()))
+                .on_hover_ui(|ui| why::load_line(ui, texts, device, margin));
             if ui.available_width() > 300.0 {
                 let total = format::capacity(device.capacity);
-                widgets::fact(ui, fill(texts.of, &[("total", &total)]));
+                widgets::fact(ui, fill(texts.of, &[("total", &total)]))
+                    .on_hover_ui(|ui| why::load_line(ui, texts, device, margin));
             }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 let title = RichText::new(title).text_style(theme::strong());

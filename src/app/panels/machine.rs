@@ -152,6 +152,9 @@ fn rows(context: &Inputs<'_>, search: &str) -> Vec<MachineRow> {
         let name = row.name.to_lowercase();
         search.split_whitespace().all(|word| name.contains(word))
     });
+    // What is called so before what only has it in its name.
+    let search = search.trim();
+    rows.sort_by_key(|row| !row.name.to_lowercase().starts_with(search));
     rows
 }
 

@@ -63,7 +63,7 @@ fn note_ui(ui: &mut Ui, texts: &Texts, note: &Note, plan: &mut Plan, state: &mut
         });
 }
 
-/// "KV cache, keys q8_0: −2.1 GiB".
+/// "KV cache, keys q8_0 · −2.1 GiB".
 pub(super) fn fix_text(texts: &Texts, plan: &Plan, fix: &Fix) -> String {
     let engine = engine::find(&plan.engine);
     let changes: Vec<String> = fix
@@ -80,11 +80,11 @@ pub(super) fn fix_text(texts: &Texts, plan: &Plan, fix: &Fix) -> String {
     match fix.gain {
         Some(Gain::Bytes(bytes)) => {
             let saved = format::gib_difference(bytes.saturating_neg(), 1);
-            format!("{changes}: {saved}")
+            format!("{changes} · {saved}")
         }
         Some(Gain::Tokens(tokens)) => {
             let tokens = fill(texts.tokens, &[("count", &format::integer(tokens))]);
-            format!("{changes}: +{tokens}")
+            format!("{changes} · +{tokens}")
         }
         None => changes,
     }

@@ -47,8 +47,9 @@ pub(super) fn table(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut
             for category in categories(report) {
                 category_row(ui, texts, report, columns, category, highlight);
             }
-            in_use_row(ui, texts, report, columns);
             total_row(ui, texts, report, columns);
+            in_use_row(ui, texts, report, columns);
+            free_row(ui, texts, report, columns);
         });
 }
 
@@ -60,7 +61,7 @@ fn categories(report: &Report) -> Vec<Category> {
             report
                 .devices
                 .iter()
-                .any(|device| bytes_of(&device.terms, *category) != Bytes::ZERO)
+                .any(|device| most_of(&device.terms, *category) != Bytes::ZERO)
         })
         .collect()
 }
@@ -70,6 +71,16 @@ fn bytes_of(terms: &DeviceTerms, category: Category) -> Bytes {
         .into_iter()
         .find(|(known, _)| *known == category)
         .map_or(Bytes::ZERO, |(_, bytes)| bytes)
+}
+
+/// Bytes at most, where it grows as the engine is used.
+fn most_of(terms: &DeviceTerms, category: Category) -> Bytes {
+    terms
+        .terms
+        .iter()
+        .filter(|term| term.category == category)
+        .map(|term| term.range.1)
+        .sum()
 }
 
 struct Line<'a> {
@@ -240,7 +251,15 @@ fn category_row(
     }
     line.detail(&detail(report, category));
     for (index, bytes) in figures.iter().enumerate() {
-        line.bytes(index, *bytes, &line.body.clone());
+        let terms = report.devices.get(index).map(|device| &device.terms);
+        let most = terms.map_or(Bytes::ZERO, |terms| most_of(terms, category));
+        if *bytes == Bytes::ZERO && most != Bytes::ZERO {
+            let range = format!("0–{}", format::gib(most));
+            let weak = line.tokens.text_weak;
+            line.figure(index, &range, &line.body.clone(), weak);
+        } else {
+            line.bytes(index, *bytes, &line.body.clone());
+        }
     }
     line.ground(lit);
     line.swatch(line.tokens.category(category));
@@ -254,7 +273,7 @@ fn category_row(
     }
     response.on_hover_ui_at_pointer(|ui| {
         for device in &report.devices {
-            if bytes_of(&device.terms, category) != Bytes::ZERO {
+            if most_of(&device.terms, category) != Bytes::ZERO {
                 why::segment(
                     ui,
                     texts,
@@ -275,7 +294,7 @@ fn detail(report: &Report, category: Category) -> String {
         .iter()
         .flat_map(|device| &device.terms.terms)
         .filter(|term| term.category == category)
-        .max_by_key(|term| term.bytes)
+        .max_by_key(|term| (term.bytes, term.range.1))
         .map(|term| term.why.text())
         .unwrap_or_default()
 }
@@ -298,20 +317,44 @@ fn in_use_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
 
 fn total_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     let (response, line) = line(ui, report, columns);
-    let figures: Vec<Bytes> = report
-        .devices
-        .iter()
-        .map(|device| device.in_use + device.total())
-        .collect();
+    let figures: Vec<Bytes> = report.devices.iter().map(DeviceReport::total).collect();
     response.widget_info(|| {
         let spoken = spoken(texts, texts.total, line.devices, &figures);
         WidgetInfo::labeled(Role::Row, true, spoken)
     });
+    line.detail(texts.this_plan);
     for (index, bytes) in figures.iter().enumerate() {
         line.bytes(index, *bytes, &line.strong.clone());
     }
     line.ground(false);
     line.name(texts.total, &line.strong.clone(), 8.0);
+}
+
+fn free_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
+    let (response, line) = line(ui, report, columns);
+    let figures: Vec<String> = report
+        .devices
+        .iter()
+        .map(|device| format::gib_difference(device.free(), 2))
+        .collect();
+    response.widget_info(|| {
+        let mut spoken = texts.free_row.to_owned();
+        for (device, figure) in line.devices.iter().zip(&figures) {
+            spoken.push_str(&format!(", {} {figure}", format::device(device, texts)));
+        }
+        WidgetInfo::labeled(Role::Row, true, spoken)
+    });
+    for (index, (device, figure)) in report.devices.iter().zip(&figures).enumerate() {
+        let colour = if device.free() < 0 {
+            line.tokens.bad
+        } else {
+            line.tokens.text
+        };
+        let figure = figure.trim_end_matches(" GiB");
+        line.figure(index, figure, &line.body.clone(), colour);
+    }
+    line.ground(false);
+    line.name(texts.free_row, &line.body.clone(), 8.0);
 }
 
 /// A row for screen readers: "Weights, GPU 0 9.48 GiB, RAM 0.41 GiB".

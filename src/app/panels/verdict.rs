@@ -10,7 +10,7 @@ use crate::app::widgets;
 use crate::engine;
 use crate::plan::{Plan, Settings, Value};
 use crate::projection::{Fix, Severity, grouped};
-use crate::report::{DeviceReport, Report, Verdict};
+use crate::report::{self, DeviceReport, Report, Verdict};
 use crate::units::Bytes;
 
 use super::notes;
@@ -31,7 +31,13 @@ pub(super) fn verdict(
     let style = ui.style().clone();
     let mut job = LayoutJob::default();
     let heading = eframe::egui::TextStyle::Heading;
-    for (text, colour) in [(word, tokens.verdict(report.verdict)), (&rest, tokens.text)] {
+    let colour = if report.margin_kept_by_engine() {
+        // Nothing went wrong: the engine means it so.
+        tokens.text
+    } else {
+        tokens.verdict(report.verdict)
+    };
+    for (text, colour) in [(word, colour), (&rest, tokens.text)] {
         RichText::new(text)
             .text_style(heading.clone())
             .color(colour)
@@ -42,7 +48,9 @@ pub(super) fn verdict(
                 eframe::egui::Align::BOTTOM,
             );
     }
-    ui.label(job);
+    let margin = report::margin(&plan.fit);
+    let help = fill(help(texts, report), &[("margin", &margin.to_string())]);
+    ui.label(job).on_hover_text(help);
     if report.verdict == Verdict::Refused {
         for note in report
             .notes
@@ -52,7 +60,7 @@ pub(super) fn verdict(
             ui.label(&note.message);
         }
     }
-    widgets::fact(ui, figures(texts, report));
+    widgets::fact(ui, figures(texts, report, margin)).on_hover_text(texts.figures_help);
     fixes(ui, texts, report, plan, state);
 }
 
@@ -82,11 +90,24 @@ fn sentence<'a>(texts: &'a Texts, report: &Report) -> (&'a str, String) {
             let device = format::device(device, texts);
             let spare = if report.verdict == Verdict::Fits {
                 texts.fits_with
+            } else if report.margin_kept_by_engine() {
+                texts.tight_by_fit
             } else {
                 texts.tight_with
             };
             (word, fill(spare, &[("free", &free), ("device", &device)]))
         }
+    }
+}
+
+/// What the sentence means.
+fn help<'a>(texts: &'a Texts, report: &Report) -> &'a str {
+    match report.verdict {
+        Verdict::Fits => texts.fits_help,
+        Verdict::Tight if report.margin_kept_by_engine() => texts.tight_by_fit_help,
+        Verdict::Tight => texts.tight_help,
+        Verdict::Exceeds => texts.exceeds_help,
+        Verdict::Refused => texts.refused_help,
     }
 }
 
@@ -109,7 +130,7 @@ pub(super) fn tightest(report: &Report) -> Option<&DeviceReport> {
     }
 }
 
-fn figures(texts: &Texts, report: &Report) -> String {
+fn figures(texts: &Texts, report: &Report, margin: Bytes) -> String {
     let derived = &report.derived;
     let mut figures = Vec::new();
     if derived.bits_per_weight > 0.0 {
@@ -126,7 +147,21 @@ fn figures(texts: &Texts, report: &Report) -> String {
         figures.push(fill(texts.per_token, &[("kib", &format!("{kib:.1}"))]));
     }
     if let Some(most) = derived.max_context_tokens {
-        figures.push(fill(texts.longest_context, &[("count", &grouped(most))]));
+        // Main memory has no hidden user to keep something free for.
+        let kept = report
+            .devices
+            .iter()
+            .any(|device| device.kind != crate::report::DeviceKind::Host);
+        let text = if kept && margin != Bytes::ZERO {
+            texts.longest_context_kept
+        } else {
+            texts.longest_context
+        };
+        let margin = format::capacity(margin);
+        figures.push(fill(
+            text,
+            &[("count", &grouped(most)), ("margin", &margin)],
+        ));
     }
     figures.push(format!("{} {}", report.engine, report.engine_version));
     figures.join(" · ")

@@ -2,11 +2,12 @@
 
 use eframe::egui::{Label, RichText, Ui};
 
-use crate::app::texts::Texts;
+use crate::app::format;
+use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets;
 use crate::projection::{Category, Term, grouped};
-use crate::report::DeviceReport;
+use crate::report::{DeviceKind, DeviceReport};
 use crate::units::Bytes;
 
 /// Most terms explained in one tooltip; the rest are summed.
@@ -39,6 +40,34 @@ pub(super) fn segment(
     let rest: Bytes = terms.iter().skip(MOST).map(|term| term.bytes).sum();
     if terms.len() > MOST {
         widgets::fact(ui, format!("… {rest}"));
+    }
+}
+
+/// Explains what a device can hold, and what of it is spoken for.
+pub(super) fn load_line(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) {
+    let name = format::device(device, texts);
+    ui.label(RichText::new(format!("{} · {name}", texts.load_line)).text_style(theme::strong()));
+    widgets::fact(ui, &device.name);
+    let mut line = |text: &str, name: &str, bytes: Bytes, kept: Bytes| {
+        let values = [(name, bytes.to_string()), ("kept", kept.to_string())];
+        let values: Vec<(&str, &str)> = values
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        ui.add(Label::new(fill(text, &values)).wrap());
+    };
+    let reserve = device.driver_total.saturating_sub(device.capacity);
+    if reserve == Bytes::ZERO {
+        line(texts.usable_all_help, "capacity", device.capacity, reserve);
+    } else {
+        line(texts.of_help, "total", device.driver_total, reserve);
+        line(texts.usable_help, "capacity", device.capacity, reserve);
+    }
+    line(texts.in_use_by_others, "size", device.in_use, reserve);
+    line(texts.taken_by_plan, "size", device.total(), reserve);
+    // Main memory has no hidden user to keep something free for.
+    if device.kind != DeviceKind::Host {
+        line(texts.kept_help, "size", margin, reserve);
     }
 }
 

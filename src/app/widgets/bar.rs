@@ -37,7 +37,7 @@ const MARK_ROOM: f32 = 16.0;
 /// Room for the line above and below.
 const REACH: f32 = 7.0;
 
-/// Draws the bar; returns one response per segment.
+/// Draws the bar; returns one response per segment, and that of the load line.
 pub(crate) fn bar(
     ui: &mut Ui,
     id: Id,
@@ -45,7 +45,7 @@ pub(crate) fn bar(
     capacity: Bytes,
     segments: &[Segment<'_>],
     highlight: Option<Category>,
-) -> Vec<Response> {
+) -> (Vec<Response>, Response) {
     let tokens = Tokens::of(ui);
     let size = Vec2::new(ui.available_width().max(0.0), axis.height + 2.0 * REACH);
     let (_, outer) = ui.allocate_space(size);
@@ -89,7 +89,11 @@ pub(crate) fn bar(
         }
     }
     glyph::load_line(&painter, end, rail, tokens.mark, tokens.canvas);
-    responses
+    let around = Rect::from_x_y_ranges(end - 9.0..=end + 9.0, outer.y_range());
+    (
+        responses,
+        ui.interact(around, id.with("line"), Sense::hover()),
+    )
 }
 
 /// The part of a segment in which the load line leaves room for a label.

@@ -101,6 +101,10 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
             caches: &measured.caches,
             devices: &run,
             flash,
+            margin: inputs.margin,
+            fitted: chosen
+                .fitted
+                .is_some_and(|fitted| fitted.candidate.layers.is_some()),
             graphs: measured.compute.exactness,
         },
         &mut notes,

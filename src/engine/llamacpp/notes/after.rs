@@ -7,7 +7,7 @@ use crate::engine::llamacpp::config::{Config, LoadMode, Shape};
 use crate::engine::llamacpp::kv_cache;
 use crate::hardware::Machine;
 use crate::plan::Value;
-use crate::projection::{DeviceTerms, Fix, Note};
+use crate::projection::{Category, DeviceTerms, Fix, Note};
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -28,6 +28,10 @@ pub(in super::super) struct Seen<'a> {
     pub(in super::super) devices: &'a [DeviceTerms],
     /// Whether flash attention is on in the end; `None` where that is not known.
     pub(in super::super) flash: Option<bool>,
+    /// Memory to keep free on each GPU.
+    pub(in super::super) margin: Bytes,
+    /// The engine chose layers so that the margin stays free.
+    pub(in super::super) fitted: bool,
     /// Whether compute buffers are from the architecture's own graph.
     pub(in super::super) graphs: Exactness,
 }
@@ -37,6 +41,7 @@ pub(in super::super) fn after(seen: &Seen<'_>, notes: &mut Vec<Note>) {
     context(seen, notes);
     attention(seen, notes);
     memory(seen, notes);
+    margin(seen, notes);
     if seen.graphs == Exactness::Approximate {
         notes.push(Note::warning(
             "compute-is-approximate",
@@ -159,6 +164,41 @@ fn memory(seen: &Seen<'_>, notes: &mut Vec<Note>) {
             )
             .on("load_mode"),
         );
+    }
+}
+
+/// Fitting counts the engine's own buffers (`common/fit.cpp`, 0.6.0-dev), and what the driver takes for the process
+/// comes out of the margin that it keeps.
+fn margin(seen: &Seen<'_>, notes: &mut Vec<Note>) {
+    let gpus = || {
+        let used = seen.machine.gpus.iter().zip(seen.devices);
+        used.filter(|(_, terms)| terms.total() != Bytes::ZERO)
+            .map(|(gpu, terms)| {
+                let overhead: Bytes = terms
+                    .terms
+                    .iter()
+                    .filter(|term| term.category == Category::Overhead)
+                    .map(|term| term.bytes)
+                    .sum();
+                let free = gpu.memory.usable.saturating_sub(gpu.memory.in_use);
+                (free, terms.total() + seen.margin, overhead)
+            })
+    };
+    let kept = gpus().all(|(free, wanted, overhead)| wanted.saturating_sub(overhead) <= free);
+    let tightest = gpus().find(|(free, wanted, _)| wanted > free);
+    if let Some((.., overhead)) = tightest
+        && seen.fitted
+        && kept
+    {
+        let margin = seen.margin;
+        notes.push(Note::hint(
+            crate::report::MARGIN_KEPT_BY_ENGINE,
+            format!(
+                "The engine chose the layers so that {margin} stay free beside its own buffers. {overhead} of that go to \
+                 the driver's context and pools, counted here as overhead: less than the margin is left, as the engine \
+                 means it."
+            ),
+        ));
     }
 }
 
