@@ -4,7 +4,7 @@ use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::engine::{self, Memo};
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
-use plimsoll::plan::{FitOptions, Settings, Value};
+use plimsoll::plan::{FitOptions, LaunchOptions, Settings, Value};
 use plimsoll::report::{Report, Request, Verdict, report};
 use plimsoll::units::Bytes;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq};
@@ -48,6 +48,7 @@ fn project(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -
         machine,
         settings,
         fit: &FitOptions::default(),
+        launch: &LaunchOptions::default(),
     };
     report(&request, memo).unwrap()
 }

@@ -126,6 +126,8 @@ fn layers_left_to_the_engine_are_called_auto() {
     assert!(desk.script().contains("--fit on"));
 
     // What the launch does is what the switch says.
+    desk.harness.get_by_label("ADVANCED").scroll_to_me();
+    desk.run();
     desk.harness.get_by_label("ADVANCED").click();
     desk.run();
     assert!(is_on(desk.node(Role::Switch, "Automatic fit")));

@@ -9,7 +9,7 @@ use crate::app::theme::{GRID, Tokens};
 use crate::app::widgets;
 use crate::engine;
 use crate::plan::{Plan, Settings, Value};
-use crate::projection::{Fix, Severity, grouped};
+use crate::projection::{Fix, Note, Severity, grouped};
 use crate::report::{self, DeviceReport, Report, Verdict};
 use crate::units::Bytes;
 
@@ -168,20 +168,32 @@ fn figures(texts: &Texts, report: &Report, margin: Bytes) -> String {
 }
 
 fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan, state: &mut UiState) {
-    let mut fixes: Vec<Fix> = Vec::new();
-    if report.verdict != Verdict::Fits {
-        fixes.extend(report.notes.iter().filter_map(|note| note.fix.clone()));
-    }
-    if matches!(report.verdict, Verdict::Tight | Verdict::Exceeds) {
-        fixes.extend(shorter_context(report, plan));
+    let refused = report.verdict == Verdict::Refused;
+    let helps = |note: &&Note| {
+        if refused {
+            note.severity == Severity::Error
+        } else {
+            note.fix.as_ref().is_some_and(|fix| fix.gain.is_some())
+        }
+    };
+    let of_notes = report.notes.iter().filter(helps);
+    let mut fixes: Vec<(Fix, &str)> = of_notes
+        .filter_map(|note| Some((note.fix.clone()?, note.message.as_str())))
+        .collect();
+    let tight = report.verdict == Verdict::Tight && !report.margin_kept_by_engine();
+    if tight && let Some(fix) = shorter_context(report, plan) {
+        fixes.push((fix, texts.fits_up_to_help));
     }
     ui.add_space(GRID);
     ui.horizontal_wrapped(|ui| {
         // The row keeps its place where there is nothing to offer, so that the picture does not jump.
         ui.set_min_height(24.0);
-        for fix in fixes.iter().take(FIXES) {
+        for (fix, why) in fixes.iter().take(FIXES) {
             let text = notes::fix_text(texts, plan, fix);
-            if widgets::chip(ui, &text, false).clicked() {
+            if widgets::chip(ui, &text, false)
+                .on_hover_text(*why)
+                .clicked()
+            {
                 notes::apply(plan, state, fix);
             }
         }
