@@ -135,3 +135,37 @@ fn layers_left_to_the_engine_are_called_auto() {
     assert!(desk.script().contains("--fit off"));
     assert!(!is_on(desk.node(Role::Switch, "Automatic fit")));
 }
+
+#[test]
+fn layers_that_the_engine_fits_are_no_alarm() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    desk.choose("Weights", "Q8_0");
+    desk.pill("auto").click();
+    desk.run();
+    desk.sees("Tight, as the engine fits it");
+    desk.sees("less than the margin is left, as the engine means it");
+    desk.misses("only 0.");
+}
+
+#[test]
+fn the_total_is_the_plans_and_the_rest_stands_below() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    for device in ["GPU 0", "RAM"] {
+        let [total, in_use, capacity, free] =
+            ["Total", "In use", "Capacity", "Free"].map(|row| desk.figure(row, device));
+        assert!(total > 0.0 && in_use > 0.0);
+        assert!((capacity - in_use - total - free).abs() < 0.03, "{device}");
+    }
+    // What grows as requests come is visible from the start.
+    desk.sees("saved prompts may grow to");
+}
+
+#[test]
+fn what_is_called_as_one_searches_comes_first() {
+    let mut desk = Desk::new("cpu-only-32gb");
+    desk.search("Machine", "8x h100");
+    let machine = desk.app().document.plan.machine.clone().unwrap();
+    assert!(machine.preset.unwrap().starts_with("8x-h100"));
+}

@@ -21,6 +21,14 @@ const COMPACT_ROOM: f32 = 104.0;
 /// Main memory that is so many times larger than the largest GPU gets an axis of its own.
 const MUCH_LARGER: u64 = 2;
 
+/// What is kept free on each GPU.
+#[derive(Clone, Copy)]
+struct Kept {
+    bytes: Bytes,
+    /// Less is left only by our own count.
+    kept_by_engine: bool,
+}
+
 /// Shows the bars; a click on a segment points its category out.
 pub(super) fn bars(
     ui: &mut Ui,
@@ -29,6 +37,10 @@ pub(super) fn bars(
     margin: Bytes,
     highlight: &mut Option<Category>,
 ) {
+    let margin = Kept {
+        bytes: margin,
+        kept_by_engine: report.margin_kept_by_engine(),
+    };
     let full = |device: &DeviceReport| device.capacity.max(device.in_use + device.total());
     let is_host = |device: &&DeviceReport| device.kind == DeviceKind::Host;
     let gpus: Vec<&DeviceReport> = report.devices.iter().filter(|d| !is_host(d)).collect();
@@ -66,7 +78,7 @@ fn compact_device(
     texts: &Texts,
     device: &DeviceReport,
     axis: Axis,
-    margin: Bytes,
+    margin: Kept,
     highlight: &mut Option<Category>,
 ) {
     let height = axis.height + 14.0;
@@ -107,7 +119,7 @@ fn device_bar(
     texts: &Texts,
     device: &DeviceReport,
     axis: Axis,
-    margin: Bytes,
+    margin: Kept,
     highlight: &mut Option<Category>,
 ) {
     let name = format::device(device, texts);
@@ -124,7 +136,7 @@ fn device_bar(
         .collect();
     let id = ui.scope_id().with(&device.id);
     let (responses, line) = widgets::bar(ui, id, axis, device.capacity, &segments, *highlight);
-    line.on_hover_ui(|ui| why::load_line(ui, texts, device, margin));
+    line.on_hover_ui(|ui| why::load_line(ui, texts, device, margin.bytes));
     for (segment, response) in segments.iter().zip(responses) {
         if response.clicked() {
             *highlight = if *highlight == segment.category {
@@ -143,7 +155,7 @@ fn device_bar(
 }
 
 /// How much is left, or over, in its colour.
-fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) -> RichText {
+fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, margin: Kept) -> RichText {
     let tokens = Tokens::of(ui);
     let free = device.free();
     let (words, colour) = if free < 0 {
@@ -152,9 +164,13 @@ fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) -> Ri
     } else {
         // Main memory has no hidden user to keep something free for, and an unused card is nobody's worry.
         let kept = device.kind != DeviceKind::Host && device.total() != Bytes::ZERO;
-        let tight = kept && Bytes::new(free.unsigned_abs()) < margin;
+        let tight = kept && Bytes::new(free.unsigned_abs()) < margin.bytes;
         let free = format::gib_difference(free, 2);
-        let colour = if tight { tokens.warn } else { tokens.good };
+        let colour = match (tight, margin.kept_by_engine) {
+            (true, false) => tokens.warn,
+            (true, true) => tokens.text,
+            (false, _) => tokens.good,
+        };
         (fill(texts.free, &[("free", &free)]), colour)
     };
     RichText::new(words)
@@ -162,7 +178,7 @@ fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) -> Ri
         .color(colour)
 }
 
-fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) {
+fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Kept) {
     let name = format::device(device, texts);
     ui.horizontal(|ui| {
         let product = format::product(&device.name);
@@ -176,11 +192,11 @@ fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) {
             // The mark stands a little within the edge; figures end where it does.
             ui.add_space(16.0);
             ui.add(Label::new(words).sense(Sense::hover()))
-                .on_hover_ui(|ui| why::load_line(ui, texts, device, margin));
+                .on_hover_ui(|ui| why::load_line(ui, texts, device, margin.bytes));
             if ui.available_width() > 300.0 {
                 let total = format::capacity(device.capacity);
                 widgets::fact(ui, fill(texts.of, &[("total", &total)]))
-                    .on_hover_ui(|ui| why::load_line(ui, texts, device, margin));
+                    .on_hover_ui(|ui| why::load_line(ui, texts, device, margin.bytes));
             }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 let title = RichText::new(title).text_style(theme::strong());

@@ -49,6 +49,7 @@ pub(super) fn table(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut
             }
             total_row(ui, texts, report, columns);
             in_use_row(ui, texts, report, columns);
+            capacity_row(ui, texts, report, columns);
             free_row(ui, texts, report, columns);
         });
 }
@@ -328,6 +329,23 @@ fn total_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     }
     line.ground(false);
     line.name(texts.total, &line.strong.clone(), 8.0);
+}
+
+fn capacity_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
+    let (response, line) = line(ui, report, columns);
+    let figures: Vec<Bytes> = report
+        .devices
+        .iter()
+        .map(|device| device.capacity)
+        .collect();
+    response.widget_info(|| {
+        let spoken = spoken(texts, texts.capacity, line.devices, &figures);
+        WidgetInfo::labeled(Role::Row, true, spoken)
+    });
+    line.name(texts.capacity, &line.body.clone(), 8.0);
+    for (index, bytes) in figures.iter().enumerate() {
+        line.bytes(index, *bytes, &line.body.clone());
+    }
 }
 
 fn free_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {

@@ -152,7 +152,7 @@ fn figures(texts: &Texts, report: &Report, margin: Bytes) -> String {
             .devices
             .iter()
             .any(|device| device.kind != crate::report::DeviceKind::Host);
-        let text = if kept && margin != Bytes::ZERO {
+        let text = if kept && margin != Bytes::ZERO && !report.margin_kept_by_engine() {
             texts.longest_context_kept
         } else {
             texts.longest_context

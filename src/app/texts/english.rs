@@ -207,7 +207,7 @@ pub const ENGLISH: Texts = Texts {
         "Recurrent state",
         "Compute",
         "Output",
-        "Prompt cache",
+        "Host cache",
         "Activations",
         "Gradients",
         "Optimizer",
