@@ -159,7 +159,7 @@ fn the_total_is_the_plans_and_the_rest_stands_below() {
         assert!((capacity - in_use - total - free).abs() < 0.03, "{device}");
     }
     // What grows as requests come is visible from the start.
-    desk.sees("saved prompts may grow to");
+    desk.sees("Host cache, GPU 0");
 }
 
 #[test]
