@@ -342,10 +342,11 @@ fn capacity_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
         let spoken = spoken(texts, texts.capacity, line.devices, &figures);
         WidgetInfo::labeled(Role::Row, true, spoken)
     });
-    line.name(texts.capacity, &line.body.clone(), 8.0);
     for (index, bytes) in figures.iter().enumerate() {
         line.bytes(index, *bytes, &line.body.clone());
     }
+    line.ground(false);
+    line.name(texts.capacity, &line.body.clone(), 8.0);
 }
 
 fn free_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
