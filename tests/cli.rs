@@ -457,7 +457,7 @@ fn what_may_grow_and_what_never_starts_is_said_beside_the_table() {
     assert_eq!(code(&output), 1);
     let text = out(&output);
     assert!(
-        text.contains("Nothing of this would be allocated"),
+        text.contains("The engine would not start; this is what the settings would need"),
         "{text}"
     );
 }

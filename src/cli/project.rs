@@ -57,7 +57,7 @@ fn text(report: &Report, why: bool) -> String {
     if report.verdict == Verdict::Refused {
         line(
             &mut text,
-            format_args!("Nothing of this would be allocated; what the settings would need:"),
+            format_args!("The engine would not start; this is what the settings would need:"),
         );
     }
     text.push_str(&memory(report));
