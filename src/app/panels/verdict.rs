@@ -1,11 +1,11 @@
 //! Does it fit? One sentence, and the changes that would help most.
 
-use eframe::egui::{FontSelection, RichText, Ui, text::LayoutJob};
+use eframe::egui::{FontSelection, Label, RichText, Sense, Ui, text::LayoutJob};
 
 use crate::app::format;
 use crate::app::state::UiState;
 use crate::app::texts::{Texts, fill};
-use crate::app::theme::{GRID, Tokens};
+use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets;
 use crate::engine;
 use crate::plan::{Plan, Settings, Value};
@@ -60,7 +60,12 @@ pub(super) fn verdict(
             ui.label(&note.message);
         }
     }
-    widgets::fact(ui, figures(texts, report, margin)).on_hover_text(texts.figures_help);
+    let figures = RichText::new(figures(texts, report, margin))
+        .text_style(theme::small())
+        .color(tokens.text_weak);
+    // One line whatever it says, so that the picture does not jump.
+    ui.add(Label::new(figures).truncate().sense(Sense::hover()))
+        .on_hover_text(texts.figures_help);
     fixes(ui, texts, report, plan, state);
 }
 
