@@ -97,17 +97,21 @@ fn card_ui(
     ui.push_id(index, |ui| {
         let facts = card_facts(texts, &card.gpu);
         let title = RichText::new(name).text_style(theme::strong());
-        widgets::row(ui, RichText::new(""), "", |ui| {
-            widgets::fact(ui, facts);
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                if detection.cards.len() == 1 && used {
-                    ui.add(Label::new(title).truncate());
-                    return;
-                }
+        ui.horizontal(|ui| {
+            if detection.cards.len() == 1 && used {
+                ui.add(Label::new(title).truncate());
+            } else {
                 // The last card cannot be put aside: no card at all is said by GPU layers.
                 ui.add_enabled_ui(!used || others, |ui| ui.checkbox(&mut ticked, title))
                     .inner
                     .on_disabled_hover_text(texts.last_card);
+            }
+            // Facts give way before names do.
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let facts = RichText::new(facts)
+                    .text_style(theme::small())
+                    .color(Tokens::of(ui).text_weak);
+                ui.add(Label::new(facts).truncate());
             });
         });
         if ticked != used {

@@ -38,7 +38,10 @@ pub(super) fn table(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut
         figure: FIGURE_WIDTH,
     };
     // A bar that is always seen where columns are out of sight, and does not lie over the last row.
-    ui.spacing_mut().scroll = ScrollStyle::solid();
+    ui.spacing_mut().scroll = ScrollStyle {
+        foreground_color: true,
+        ..ScrollStyle::solid()
+    };
     ScrollArea::horizontal()
         .auto_shrink([false, true])
         .show(ui, |ui| {
