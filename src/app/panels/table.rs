@@ -362,7 +362,10 @@ fn free_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     response.widget_info(|| {
         let mut spoken = texts.free_row.to_owned();
         for (device, figure) in line.devices.iter().zip(&figures) {
-            spoken.push_str(&format!(", {} {figure}", format::device(device, texts)));
+            spoken.push_str(", ");
+            spoken.push_str(&format::device(device, texts));
+            spoken.push(' ');
+            spoken.push_str(figure);
         }
         WidgetInfo::labeled(Role::Row, true, spoken)
     });
