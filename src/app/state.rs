@@ -10,6 +10,10 @@ use super::command::Command;
 use super::texts::Texts;
 
 /// State of this session only.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one thing that is open or not"
+)]
 #[derive(Debug, Default)]
 pub struct UiState {
     /// Which picture is shown.

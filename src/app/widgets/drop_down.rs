@@ -130,14 +130,14 @@ fn width(ui: &Ui, rows: &[(&str, &str)]) -> f32 {
 impl Cursor {
     /// Follows the keys of this frame; says whether they moved it.
     fn moves(&mut self, ui: &Ui, list: &DropDown<'_>) -> bool {
-        let (steps, first, last, leaving, letters, now) = ui.input_mut(|input| {
+        let (steps, to_top, to_end, leaving, letters, now) = ui.input_mut(|input| {
             let mut times = |key| {
                 let times = input.count_and_consume_key(Modifiers::NONE, key);
                 i64::try_from(times).unwrap_or(0)
             };
             let steps = times(Key::ArrowDown) - times(Key::ArrowUp) + PAGE * times(Key::PageDown)
                 - PAGE * times(Key::PageUp);
-            let (first, last) = (times(Key::Home) > 0, times(Key::End) > 0);
+            let (to_top, to_end) = (times(Key::Home) > 0, times(Key::End) > 0);
             let leaving = times(Key::Tab) > 0 || input.key_pressed(Key::Escape);
             let letters: String = input
                 .events
@@ -147,14 +147,14 @@ impl Cursor {
                     _ => None,
                 })
                 .collect();
-            (steps, first, last, leaving, letters, input.time)
+            (steps, to_top, to_end, leaving, letters, input.time)
         });
         self.leaving = leaving;
         let before = self.row;
         let end = list.rows.len().saturating_sub(1);
-        if first {
+        if to_top {
             self.row = 0;
-        } else if last {
+        } else if to_end {
             self.row = end;
         } else {
             let row = i64::try_from(self.row).unwrap_or(0).saturating_add(steps);
