@@ -233,5 +233,5 @@ fn what_a_fix_offers_moves_nothing() {
     desk.choose("Weights", "Q8_0");
     desk.click(Role::Button, "all");
     desk.sees("Does not fit");
-    assert_eq!(place(&desk), before);
+    assert!((place(&desk) - before).abs() < 0.5, "the tabs moved");
 }
