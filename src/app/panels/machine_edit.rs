@@ -9,7 +9,7 @@ use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID};
 use crate::app::widgets;
 use crate::catalog::gpus::GpuPreset;
-use crate::hardware::Machine;
+use crate::hardware::{Gpu, Machine};
 use crate::plan::{GpuRef, MachineRef, Plan};
 use crate::units::{Bytes, MIB};
 
@@ -29,9 +29,13 @@ pub(super) fn edit(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan, state: &m
     let mut gpus = gpus(reference, context, machine);
     let before = gpus.clone();
     let mut removed = None;
+    // The machine has a card for each of a row's count, in the order of the rows, whatever the rows call them.
+    let mut position = 0;
     for (index, gpu) in gpus.iter_mut().enumerate() {
+        let known = machine.and_then(|machine| machine.gpus.get(position));
+        position += gpu.count.unwrap_or(1) as usize;
         ui.push_id(index, |ui| {
-            if gpu_ui(ui, context, machine, gpu) {
+            if gpu_ui(ui, context, known, gpu) {
                 removed = Some(index);
             }
         });
@@ -72,7 +76,7 @@ fn gpus(reference: &MachineRef, context: &Inputs<'_>, machine: Option<&Machine>)
 }
 
 /// One row of equal cards; says whether it is to go.
-fn gpu_ui(ui: &mut Ui, context: &Inputs<'_>, machine: Option<&Machine>, gpu: &mut GpuRef) -> bool {
+fn gpu_ui(ui: &mut Ui, context: &Inputs<'_>, known: Option<&Gpu>, gpu: &mut GpuRef) -> bool {
     let texts = context.texts;
     let name = format::product(&gpu.name).to_owned();
     let title = RichText::new(&name).text_style(theme::strong());
@@ -90,8 +94,6 @@ fn gpu_ui(ui: &mut Ui, context: &Inputs<'_>, machine: Option<&Machine>, gpu: &mu
         }
         removed
     });
-    let known =
-        machine.and_then(|machine| machine.gpus.iter().find(|card| card.name.contains(&name)));
     let total = gpu
         .vram_mib
         .or(gpu.usable_mib)
