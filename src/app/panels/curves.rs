@@ -15,7 +15,6 @@ use crate::units::Bytes;
 
 use super::curve_plot::{Shown, legend, plot};
 use super::picture::Picture;
-use super::verdict;
 
 /// Shows the curves; returns the sweep that is wanted and not there yet. A click sets the setting.
 pub(super) fn curves(
@@ -96,7 +95,7 @@ fn device(report: &Report, state: &UiState) -> usize {
     let wanted = state
         .curve_device
         .as_deref()
-        .or_else(|| verdict::tightest(report).map(|device| device.id.as_str()));
+        .or_else(|| report.tightest().map(|device| device.id.as_str()));
     report
         .devices
         .iter()

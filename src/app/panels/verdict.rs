@@ -10,7 +10,7 @@ use crate::app::widgets;
 use crate::engine;
 use crate::plan::{Plan, Settings, Value};
 use crate::projection::{Fix, Note, Severity, grouped};
-use crate::report::{self, DeviceReport, Report, Verdict};
+use crate::report::{self, Report, Verdict};
 use crate::units::Bytes;
 
 use super::notes;
@@ -73,7 +73,7 @@ pub(super) fn verdict(
 fn sentence<'a>(texts: &'a Texts, report: &Report) -> (&'a str, String) {
     match report.verdict {
         Verdict::Refused => (texts.refused, String::new()),
-        Verdict::Exceeds => match tightest(report) {
+        Verdict::Exceeds => match report.tightest() {
             Some(device) => {
                 let over = format::gib_difference(device.free().saturating_neg(), 1);
                 let device = format::device(device, texts);
@@ -88,7 +88,7 @@ fn sentence<'a>(texts: &'a Texts, report: &Report) -> (&'a str, String) {
             } else {
                 texts.tight
             };
-            let Some(device) = tightest(report) else {
+            let Some(device) = report.tightest() else {
                 return (word, String::new());
             };
             let free = format::gib_difference(device.free(), 1);
@@ -113,25 +113,6 @@ fn help<'a>(texts: &'a Texts, report: &Report) -> &'a str {
         Verdict::Tight => texts.tight_help,
         Verdict::Exceeds => texts.exceeds_help,
         Verdict::Refused => texts.refused_help,
-    }
-}
-
-/// The device with least room, of those that are used: a GPU unless none is, or the host is over.
-pub(super) fn tightest(report: &Report) -> Option<&DeviceReport> {
-    let used = || {
-        report
-            .devices
-            .iter()
-            .filter(|device| device.total() != Bytes::ZERO)
-    };
-    let host = used().find(|device| device.kind == crate::report::DeviceKind::Host);
-    let gpu = used()
-        .filter(|device| device.kind != crate::report::DeviceKind::Host)
-        .min_by_key(|device| device.free());
-    match (gpu, host) {
-        (Some(gpu), Some(host)) if host.free() < 0 && host.free() < gpu.free() => Some(host),
-        (Some(gpu), _) => Some(gpu),
-        (None, host) => host,
     }
 }
 

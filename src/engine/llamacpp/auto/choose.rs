@@ -33,7 +33,7 @@ pub(in super::super) fn choose(
     );
     let asked = config.asked_context(subject.trained);
     *config = applied(config, &fitted.candidate);
-    remark(&fitted, &limits, asked, config, notes);
+    remark(&fitted, &limits, asked, notes);
     Some(fitted)
 }
 
@@ -151,7 +151,7 @@ impl DryRun for Run<'_> {
     }
 }
 
-fn remark(fitted: &Fitted, limits: &Limits, asked: u64, config: &Config, notes: &mut Vec<Note>) {
+fn remark(fitted: &Fitted, limits: &Limits, asked: u64, notes: &mut Vec<Note>) {
     let context = fitted.candidate.context;
     if let Some(tokens) = context.filter(|tokens| *tokens < asked) {
         notes.push(
@@ -187,5 +187,4 @@ fn remark(fitted: &Fitted, limits: &Limits, asked: u64, config: &Config, notes: 
         };
         notes.push(Note::hint("layers-fitted", message).on("n_gpu_layers"));
     }
-    let _ = config;
 }
