@@ -6,7 +6,8 @@
 //! units <- quant <- model <- source, hardware, plan <- projection <- engine <- advisor <- report <- export <- app, main
 //! ```
 //!
-//! `catalog` (presets) and `store` (files of the user) are used from the edges and hand plain data in.
+//! `catalog` (presets), `store` (files of the user) and `beside` (plans that run beside another) are used from the edges
+//! and hand plain data in.
 //!
 //! Invariants:
 //!
@@ -26,6 +27,7 @@
 pub mod advisor;
 #[cfg(feature = "gui")]
 pub mod app;
+pub mod beside;
 pub mod catalog;
 pub mod engine;
 pub mod export;

@@ -6,18 +6,12 @@ mod json;
 mod named_file;
 
 use crate::advisor;
-use crate::engine::{Derived, Engine, Inputs, Memo, Outcome, setting};
+use crate::engine::{Derived, Engine, Inputs, Margin, Memo, Outcome, setting};
 use crate::hardware::{Machine, Os};
 use crate::model::Model;
 use crate::plan::{FitOptions, LaunchOptions, Settings};
 use crate::projection::{DeviceTerms, Note, Projection, Severity};
 use crate::units::Bytes;
-
-/// Memory kept free on each GPU where the plan does not say.
-///
-/// llama.cpp's own fit leaves as much (`common/common.h`, `fit_params_target`), for the context, libraries and pools
-/// that its buffers do not count.
-pub const DEFAULT_MARGIN: Bytes = Bytes::from_mib(1024);
 
 /// Code of the note by which an engine says that it keeps the margin free by its own count, where ours leaves less.
 pub const MARGIN_KEPT_BY_ENGINE: &str = "margin-kept-by-engine";
@@ -76,8 +70,21 @@ pub struct DeviceReport {
     pub driver_total: Bytes,
     /// In use by others.
     pub in_use: Bytes,
+    /// Part of `in_use` that further plans take which run beside this one.
+    pub beside: Vec<Neighbour>,
+    /// To be kept free; nothing on the host, which has no hidden user.
+    pub margin: Bytes,
     /// Terms of this plan.
     pub terms: DeviceTerms,
+}
+
+/// What a plan beside this one takes of a device.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Neighbour {
+    /// What the plan is called.
+    pub plan: String,
+    /// What it takes.
+    pub bytes: Bytes,
 }
 
 /// What kind of memory a device has.
@@ -120,6 +127,10 @@ pub struct Request<'a> {
     pub engine: &'static dyn Engine,
     /// What is loaded.
     pub model: &'a Model,
+    /// The small model that drafts for it.
+    pub draft: Option<&'a Model>,
+    /// What runs on the same machine at the same time.
+    pub beside: &'a [Beside],
     /// On what.
     pub machine: &'a Machine,
     /// As written, any spelling the engine accepts.
@@ -128,6 +139,23 @@ pub struct Request<'a> {
     pub fit: &'a FitOptions,
     /// The `[launch]` table: what it loads is compared with what is projected.
     pub launch: &'a LaunchOptions,
+}
+
+/// A plan that runs beside another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// What the plan is called.
+    pub plan: String,
+    /// Bytes per device, in the order of [`Report::devices`].
+    pub devices: Vec<Bytes>,
+}
+
+impl Beside {
+    /// What a plan of this report takes as it runs.
+    pub fn new(plan: String, report: &Report) -> Self {
+        let devices = report.devices.iter().map(DeviceReport::total).collect();
+        Self { plan, devices }
+    }
 }
 
 /// Projects a request and judges it.
@@ -142,10 +170,17 @@ pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Err
         request.machine,
     )?;
     setting::known(request.engine, &request.fit.pinned)?;
-    let margin = margin(request.fit);
+    let margin = Margin::of_plan(request.fit);
+    let shared = devices::shared(request.machine, request.beside);
+    let machine = shared.as_ref();
+    let request = &Request {
+        machine,
+        ..*request
+    };
     let inputs = Inputs {
         model: request.model,
-        machine: request.machine,
+        draft: request.draft,
+        machine,
         settings: &settings,
         margin,
         memo,
@@ -167,12 +202,7 @@ pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Err
     Ok(report)
 }
 
-/// The margin a plan asks for.
-pub fn margin(fit: &FitOptions) -> Bytes {
-    fit.margin_mib.map_or(DEFAULT_MARGIN, Bytes::from_mib)
-}
-
-fn judge(request: &Request<'_>, outcome: Outcome, margin: Bytes) -> Report {
+fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
     let Outcome {
         projection,
         resolved,
@@ -185,12 +215,12 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Bytes) -> Report {
         .iter()
         .map(|moment| MomentReport {
             name: moment.name,
-            devices: devices::reports(request.machine, &moment.devices),
+            devices: devices::reports(request, margin, &moment.devices),
         })
         .collect();
     let peak = moments.get(projection.peak);
     let devices = peak.map_or_else(
-        || devices::reports(request.machine, &[]),
+        || devices::reports(request, margin, &[]),
         |moment| moment.devices.clone(),
     );
     let peak = peak.map_or("run", |moment| moment.name);
@@ -204,7 +234,7 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Bytes) -> Report {
         moments
             .iter()
             .flat_map(|moment| &moment.devices)
-            .map(|device| device_verdict(device, margin))
+            .map(device_verdict)
             .fold(Verdict::Fits, |worst, verdict| match (worst, verdict) {
                 (Verdict::Exceeds, _) | (_, Verdict::Exceeds) => Verdict::Exceeds,
                 (Verdict::Tight, _) | (_, Verdict::Tight) => Verdict::Tight,
@@ -266,19 +296,13 @@ fn file_larger_than_disk(request: &Request<'_>, derived: &Derived) -> Option<Not
     })
 }
 
-fn device_verdict(device: &DeviceReport, margin: Bytes) -> Verdict {
-    // The margin stands for what a GPU's buffers do not count; main memory has no such hidden user.
-    let margin = if device.kind == DeviceKind::Host {
-        Bytes::ZERO
-    } else {
-        margin
-    };
+fn device_verdict(device: &DeviceReport) -> Verdict {
     // An unused card cannot be too full, whatever others do with it.
     if device.total() == Bytes::ZERO {
         Verdict::Fits
     } else if device.free() < 0 {
         Verdict::Exceeds
-    } else if Bytes::new(device.free().unsigned_abs()) < margin {
+    } else if Bytes::new(device.free().unsigned_abs()) < device.margin {
         Verdict::Tight
     } else {
         Verdict::Fits

@@ -461,3 +461,43 @@ fn what_may_grow_and_what_never_starts_is_said_beside_the_table() {
         "{text}"
     );
 }
+
+#[test]
+fn a_plan_counts_what_runs_beside_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let embedding = PLAN
+        .replace("DeepSeek-R1-Distill-Qwen-32B", "Qwen3-0.6B")
+        .replace("[launch]\nmodel_path = \"/models/a model.gguf\"\n", "");
+    std::fs::write(folder.path().join("embedding.toml"), embedding).expect("written");
+    let chat = folder.path().join("chat.toml");
+    std::fs::write(&chat, format!("beside = [\"embedding.toml\"]\n{PLAN}")).expect("written");
+    let report = |path: &str| -> serde_json::Value {
+        let output = plimsoll(&["project", "--json", path]);
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let both = report(chat.to_str().expect("UTF-8"));
+    let alone = report(
+        folder
+            .path()
+            .join("embedding.toml")
+            .to_str()
+            .expect("UTF-8"),
+    );
+    for device in [0, 1] {
+        let (both, alone) = (&both["devices"][device], &alone["devices"][device]);
+        let taken = alone["total_bytes"].as_u64().expect("bytes");
+        assert!(taken > 0, "{alone}");
+        assert_eq!(both["beside"][0]["plan"], "embedding");
+        assert_eq!(both["beside"][0]["bytes"], taken);
+        let in_use = alone["in_use_bytes"].as_u64().expect("bytes");
+        assert_eq!(both["in_use_bytes"], in_use + taken);
+    }
+    std::fs::remove_file(folder.path().join("embedding.toml")).expect("removed");
+    let output = plimsoll(&["project", chat.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 3);
+    assert!(
+        err(&output).contains("which `beside` names"),
+        "{}",
+        err(&output)
+    );
+}

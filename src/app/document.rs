@@ -34,7 +34,9 @@ fn empty_plan() -> Plan {
             .first()
             .map(|engine| engine.id().to_owned())
             .unwrap_or_default(),
+        beside: Vec::new(),
         model: ModelRef::default(),
+        draft: None,
         machine: None,
         settings: Settings::new(),
         launch: LaunchOptions::default(),

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use crate::engine::launch::LaunchInputs;
-use crate::engine::{self, Engine, Inputs, Memo, setting};
+use crate::engine::{self, Engine, Inputs, Margin, Memo, setting};
 use crate::export::{self, Export, File};
 use crate::hardware::Machine;
 use crate::model::Model;
 use crate::plan::{Plan, Settings};
-use crate::report::{self, Report, Request};
+use crate::report::{self, Beside, Report, Request};
 
 use super::sweep::{Curve, SweepKey};
 
@@ -18,6 +18,10 @@ use super::sweep::{Curve, SweepKey};
 pub(crate) struct Subject {
     /// The model, read.
     pub(crate) model: Option<Arc<Model>>,
+    /// What drafts for it, read.
+    pub(crate) draft: Option<Arc<Model>>,
+    /// What runs on the same machine at the same time.
+    pub(crate) beside: Arc<[Beside]>,
     /// Where the model is published in the engine's format.
     pub(crate) repository: Option<String>,
     /// The machine, resolved.
@@ -27,6 +31,8 @@ pub(crate) struct Subject {
 impl Subject {
     fn is(&self, other: &Self) -> bool {
         same(self.model.as_ref(), other.model.as_ref())
+            && same(self.draft.as_ref(), other.draft.as_ref())
+            && self.beside == other.beside
             && same(self.machine.as_ref(), other.machine.as_ref())
             && self.repository == other.repository
     }
@@ -74,7 +80,7 @@ impl Live {
         let (Some(model), Some(machine)) = (&subject.model, &subject.machine) else {
             return true;
         };
-        match derive(plan, model, machine, &self.memo) {
+        match derive(plan, subject, (model, machine), &self.memo) {
             Ok((engine, settings, report)) => {
                 self.reports_made += 1;
                 self.launch = Some(launch(
@@ -133,9 +139,10 @@ impl Live {
         };
         engine.starting_settings(&Inputs {
             model,
+            draft: None,
             machine,
             settings: &Settings::new(),
-            margin: report::margin(&plan.fit),
+            margin: Margin::of_plan(&plan.fit),
             memo: &self.memo,
         })
     }
@@ -143,13 +150,20 @@ impl Live {
 
 type Derived = (&'static dyn Engine, Settings, Report);
 
-fn derive(plan: &Plan, model: &Model, machine: &Machine, memo: &Memo) -> Result<Derived, String> {
+fn derive(
+    plan: &Plan,
+    subject: &Subject,
+    (model, machine): (&Model, &Machine),
+    memo: &Memo,
+) -> Result<Derived, String> {
     let engine = engine::find(&plan.engine)
         .ok_or_else(|| format!("no engine is called `{}`", plan.engine))?;
     let settings = setting::canonical(engine, &plan.settings).map_err(|error| error.to_string())?;
     let request = Request {
         engine,
         model,
+        draft: subject.draft.as_deref(),
+        beside: &subject.beside,
         machine,
         settings: &settings,
         fit: &plan.fit,
@@ -173,11 +187,12 @@ fn launch(
         .ok_or_else(|| format!("no export can write launches of {}", engine.id()))?;
     let launch = engine.launch(&LaunchInputs {
         model,
+        draft: subject.draft.as_deref(),
         machine,
         settings,
         resolved: &report.settings,
         options: &plan.launch,
-        margin: report::margin(&plan.fit),
+        margin: Margin::of_plan(&plan.fit),
         repository: subject.repository.as_deref(),
     });
     let export = Export {

@@ -1,5 +1,6 @@
 //! The model and the machine that the plan refers to, found and kept until the reference changes.
 
+use crate::report::Beside;
 use std::sync::Arc;
 
 use crate::hardware::Machine;
@@ -41,6 +42,10 @@ impl<T> Found<T> {
 pub(crate) struct Subjects {
     /// The model.
     pub(crate) model: Found<Model>,
+    /// What drafts for it.
+    pub(crate) draft: Found<Model>,
+    /// What runs beside it.
+    pub(crate) beside: Found<Vec<Beside>>,
     /// The machine.
     pub(crate) machine: Found<Machine>,
     /// What this machine has, once it was looked at.
@@ -144,6 +149,11 @@ impl Subjects {
     pub(crate) fn subject(&self) -> Subject {
         Subject {
             model: self.model.ready().cloned(),
+            draft: self.draft.ready().cloned(),
+            beside: self
+                .beside
+                .ready()
+                .map_or_else(Default::default, |beside| beside.as_slice().into()),
             repository: self.repository.clone(),
             machine: self.machine.ready().cloned(),
         }

@@ -1,5 +1,6 @@
 //! Memory against one setting: many reports, made beside the window.
 
+use crate::report::Beside;
 use std::sync::Arc;
 
 use crate::engine::setting::{Kind, Scope, Setting, Step};
@@ -21,6 +22,10 @@ pub(crate) struct SweepKey {
     pub(crate) engine: &'static dyn Engine,
     /// What is loaded.
     pub(crate) model: Arc<Model>,
+    /// What drafts for it.
+    pub(crate) draft: Option<Arc<Model>>,
+    /// What runs beside it.
+    pub(crate) beside: Arc<[Beside]>,
     /// On what.
     pub(crate) machine: Arc<Machine>,
     /// As written, without the swept one.
@@ -36,6 +41,8 @@ impl PartialEq for SweepKey {
         let Self {
             engine,
             model,
+            draft,
+            beside,
             machine,
             settings,
             fit,
@@ -43,6 +50,8 @@ impl PartialEq for SweepKey {
         } = self;
         engine.id() == other.engine.id()
             && Arc::ptr_eq(model, &other.model)
+            && *draft == other.draft
+            && *beside == other.beside
             && Arc::ptr_eq(machine, &other.machine)
             && *axis == other.axis
             && *fit == other.fit
@@ -129,6 +138,8 @@ pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
     let SweepKey {
         engine,
         model,
+        draft,
+        beside,
         machine,
         settings,
         fit,
@@ -150,6 +161,8 @@ pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
             let request = Request {
                 engine: *engine,
                 model,
+                draft: draft.as_deref(),
+                beside,
                 machine,
                 settings: &settings,
                 fit,

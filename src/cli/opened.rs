@@ -5,16 +5,17 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use plimsoll::beside;
 use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::{self, MachineCatalog};
 use plimsoll::catalog::models::{self, ModelCatalog};
 use plimsoll::engine::launch::{Launch, LaunchInputs};
-use plimsoll::engine::{self, Engine, Memo, setting};
+use plimsoll::engine::{self, Engine, Margin, Memo, setting};
 use plimsoll::export::Export;
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
 use plimsoll::plan::{self, Plan, Value};
-use plimsoll::report::{self, Report, Request};
+use plimsoll::report::{self, Beside, Report, Request};
 use plimsoll::source;
 use plimsoll::store::{self, Folders};
 
@@ -25,7 +26,9 @@ pub(super) struct Opened {
     plan: Plan,
     engine: &'static dyn Engine,
     model: Model,
+    draft: Option<Model>,
     machine: Machine,
+    beside: Vec<Beside>,
     repository: Option<String>,
 }
 
@@ -66,13 +69,21 @@ impl Opened {
             .preset
             .as_deref()
             .and_then(|id| catalog.find(id).ok());
+        let draft = plan.draft.as_ref();
+        let draft = draft
+            .map(|draft| source::model(draft, &catalog).map_err(no_model))
+            .transpose()?;
         let machine = machine(&plan)?;
+        let folder = arguments.plan.parent().unwrap_or(Path::new(""));
+        let beside = beside::read(&plan.beside, folder, &catalog, &machine);
         Ok(Self {
-            plan,
             engine,
             model,
+            draft,
             machine,
+            beside: beside.map_err(no_neighbour)?,
             repository: preset.and_then(|preset| preset.entry.gguf_repo),
+            plan,
         })
     }
 
@@ -82,12 +93,16 @@ impl Opened {
             plan,
             engine,
             model,
+            draft,
             machine,
+            beside,
             ..
         } = self;
         let request = Request {
             engine: *engine,
             model,
+            draft: draft.as_ref(),
+            beside,
             machine,
             settings: &plan.settings,
             fit: &plan.fit,
@@ -102,11 +117,12 @@ impl Opened {
             setting::checked(self.engine, &self.plan.settings, &self.model, &self.machine);
         Ok(self.engine.launch(&LaunchInputs {
             model: &self.model,
+            draft: self.draft.as_ref(),
             machine: &self.machine,
             settings: &settings.map_err(Failure::input)?,
             resolved: &report.settings,
             options: &self.plan.launch,
-            margin: report::margin(&self.plan.fit),
+            margin: Margin::of_plan(&self.plan.fit),
             repository: self.repository.as_deref(),
         }))
     }
@@ -225,6 +241,16 @@ fn no_model(error: source::Error) -> Failure {
         source::Error::Read(_) | source::Error::Preset(models::Error::Unreadable(_)) => {
             Failure::io(error)
         }
+        _ => Failure::input(error),
+    }
+}
+
+fn no_neighbour(error: beside::Error) -> Failure {
+    match error {
+        beside::Error::Plan {
+            reason: beside::Reason::Read(_),
+            ..
+        } => Failure::io(error),
         _ => Failure::input(error),
     }
 }

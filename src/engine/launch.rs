@@ -3,13 +3,16 @@
 use crate::hardware::Machine;
 use crate::model::Model;
 use crate::plan::{LaunchOptions, Settings};
-use crate::units::Bytes;
+
+use super::Margin;
 
 /// What an engine needs to build a launch.
 #[derive(Clone, Copy)]
 pub struct LaunchInputs<'a> {
     /// What is loaded.
     pub model: &'a Model,
+    /// The small model that drafts for it, where the plan names one.
+    pub draft: Option<&'a Model>,
     /// Where it runs.
     pub machine: &'a Machine,
     /// Settings as written in the plan, canonical names.
@@ -19,7 +22,7 @@ pub struct LaunchInputs<'a> {
     /// The `[launch]` table of the plan.
     pub options: &'a LaunchOptions,
     /// Memory to keep free on each GPU, for an engine that fits by itself at start.
-    pub margin: Bytes,
+    pub margin: Margin,
     /// Where the model is published in this engine's file format ("owner/name"), as its preset says.
     pub repository: Option<&'a str>,
 }

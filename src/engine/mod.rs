@@ -1,12 +1,14 @@
 //! Who runs a model: each engine describes its settings, projects its memory and builds its launch.
 
 pub mod launch;
+mod margin;
 mod memo;
 mod remedy;
 pub mod setting;
 
 pub mod llamacpp;
 
+pub use margin::Margin;
 pub use memo::Memo;
 pub use remedy::{Remedy, Step};
 
@@ -66,12 +68,14 @@ pub trait Engine: Sync {
 pub struct Inputs<'a> {
     /// What is loaded.
     pub model: &'a Model,
+    /// The small model that drafts for it, where the plan names one.
+    pub draft: Option<&'a Model>,
     /// What it is loaded on.
     pub machine: &'a Machine,
     /// Values by the engine's canonical names, checked in kind by [`setting::check`]; absent = default.
     pub settings: &'a Settings,
     /// Memory to keep free on each GPU; automatic choices respect it.
-    pub margin: Bytes,
+    pub margin: Margin,
     /// Results kept between calls; never changes what is returned.
     pub memo: &'a Memo,
 }

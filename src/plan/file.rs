@@ -45,9 +45,21 @@ pub enum Error {
         /// As written.
         found: String,
     },
-    /// Neither or both ways to name the model.
-    #[error("[model] needs exactly one of `preset` and `path`")]
-    Model,
+    /// Neither or both ways to name a model.
+    #[error("[{table}] needs exactly one of `preset` and `path`")]
+    Model {
+        /// "model" or "draft".
+        table: &'static str,
+    },
+    /// Two margins.
+    #[error("keep one of `margin_mib` and `margin_percent` under [fit]")]
+    Margins,
+    /// A margin that leaves nothing.
+    #[error("`margin_percent` is a part of each GPU from 0 to 99, not {found}")]
+    Percent {
+        /// As written.
+        found: u8,
+    },
 }
 
 /// What fitting can make best.
@@ -94,10 +106,27 @@ impl Plan {
                 found: found.to_owned(),
             });
         }
-        if plan.model.preset.is_some() == plan.model.path.is_some() {
-            return Err(Error::Model);
-        }
+        plan.check_models()?;
+        plan.check_margin()?;
         Ok(plan)
+    }
+
+    fn check_models(&self) -> Result<(), Error> {
+        let draft = self.draft.iter().map(|draft| ("draft", draft));
+        for (table, model) in std::iter::once(("model", &self.model)).chain(draft) {
+            if model.preset.is_some() == model.path.is_some() {
+                return Err(Error::Model { table });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_margin(&self) -> Result<(), Error> {
+        match (self.fit.margin_mib, self.fit.margin_percent) {
+            (Some(_), Some(_)) => Err(Error::Margins),
+            (_, Some(found)) if found > 99 => Err(Error::Percent { found }),
+            _ => Ok(()),
+        }
     }
 
     /// The plan as a file.
@@ -247,6 +276,33 @@ mod tests {
         check(
             &format!("{MINIMAL}path = \"a\"\n"),
             "[model] needs exactly one of `preset` and `path`",
+        );
+    }
+
+    #[test]
+    fn a_draft_and_neighbours_survive_the_round_trip() {
+        let text = format!(
+            "beside = [\"embedding.toml\"]\n{MINIMAL}\n[draft]\npreset = \"Qwen3-0.6B\"\n[fit]\nmargin_percent = 5\n"
+        );
+        let plan = Plan::from_toml(&text).expect("a plan");
+        assert_eq!(plan.beside, ["embedding.toml"]);
+        let written = plan.to_toml().expect("TOML");
+        assert_eq!(Plan::from_toml(&written), Ok(plan));
+    }
+
+    #[test]
+    fn a_draft_and_a_margin_are_named_once() {
+        check(
+            &format!("{MINIMAL}[draft]\n"),
+            "[draft] needs exactly one of `preset` and `path`",
+        );
+        check(
+            &format!("{MINIMAL}[fit]\nmargin_mib = 1\nmargin_percent = 1\n"),
+            "keep one of `margin_mib` and `margin_percent` under [fit]",
+        );
+        check(
+            &format!("{MINIMAL}[fit]\nmargin_percent = 100\n"),
+            "`margin_percent` is a part of each GPU from 0 to 99, not 100",
         );
     }
 

@@ -17,8 +17,14 @@ pub struct Plan {
     pub schema: u32,
     /// Identity of the engine ("llama.cpp").
     pub engine: String,
+    /// Plan files of what runs on the same machine at the same time, as paths from this one's folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// The model, by reference.
     pub model: ModelRef,
+    /// The small model that drafts for it in speculative decoding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<ModelRef>,
     /// The machine; absent: this machine, detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRef>,
@@ -160,6 +166,9 @@ pub struct FitOptions {
     /// Memory to keep free on each GPU in MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_mib: Option<u64>,
+    /// The same in percent of each GPU; not beside `margin_mib`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_percent: Option<u8>,
     /// What to make best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,

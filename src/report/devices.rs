@@ -1,14 +1,66 @@
 //! Devices in report order: GPUs in plan order, the host last.
 
-use super::{DeviceKind, DeviceReport};
+use std::borrow::Cow;
+
+use super::{Beside, DeviceKind, DeviceReport, Neighbour, Request};
+use crate::engine::Margin;
 use crate::hardware::{Machine, Pool};
 use crate::projection::DeviceTerms;
 use crate::units::Bytes;
 
-/// The devices of a machine with the terms given (missing ones are empty).
-pub(super) fn reports(machine: &Machine, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
+/// The machine as a plan finds it while others run beside it: what they take is in use.
+pub(super) fn shared<'a>(machine: &'a Machine, beside: &[Beside]) -> Cow<'a, Machine> {
+    if beside.is_empty() {
+        return Cow::Borrowed(machine);
+    }
+    let taken = |device: usize| -> Bytes {
+        let takes = |plan: &Beside| plan.devices.get(device).copied();
+        beside.iter().filter_map(takes).sum()
+    };
+    let mut shared = machine.clone();
+    let host = if machine.pool().is_some() {
+        // One memory: the GPU's share and the whole of it are used up together.
+        0
+    } else {
+        usize::try_from(machine.nodes.max(1))
+            .unwrap_or(1)
+            .saturating_mul(machine.gpus.len())
+    };
+    for (index, gpu) in shared.gpus.iter_mut().enumerate() {
+        gpu.memory.in_use = gpu.memory.in_use + taken(index);
+    }
+    shared.host.in_use = shared.host.in_use + taken(host);
+    Cow::Owned(shared)
+}
+
+/// What the plans beside this one take of a device.
+fn neighbours(beside: &[Beside], device: usize) -> Vec<Neighbour> {
+    let takes = |plan: &Beside| {
+        let bytes = plan.devices.get(device).copied()?;
+        (bytes > Bytes::ZERO).then(|| Neighbour {
+            plan: plan.plan.clone(),
+            bytes,
+        })
+    };
+    beside.iter().filter_map(takes).collect()
+}
+
+/// The devices of a request's machine with the terms given (missing ones are empty).
+pub(super) fn reports(
+    request: &Request<'_>,
+    margin: Margin,
+    terms: &[DeviceTerms],
+) -> Vec<DeviceReport> {
+    let mut reports = plain(request.machine, margin, terms);
+    for (index, report) in reports.iter_mut().enumerate() {
+        report.beside = neighbours(request.beside, index);
+    }
+    reports
+}
+
+fn plain(machine: &Machine, margin: Margin, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
     if let Some(pool) = machine.pool() {
-        return pooled(machine, &pool, terms);
+        return pooled(machine, &pool, margin, terms);
     }
     let mut terms = terms.iter().cloned();
     let mut reports = Vec::with_capacity(machine.gpus.len() + 1);
@@ -30,6 +82,8 @@ pub(super) fn reports(machine: &Machine, terms: &[DeviceTerms]) -> Vec<DeviceRep
                 capacity: gpu.memory.usable,
                 driver_total: gpu.memory.total,
                 in_use: gpu.memory.in_use,
+                beside: Vec::new(),
+                margin: margin.of(gpu.memory.usable),
                 terms: terms.next().unwrap_or_default(),
             });
         }
@@ -43,7 +97,12 @@ pub(super) fn reports(machine: &Machine, terms: &[DeviceTerms]) -> Vec<DeviceRep
 }
 
 /// One pool: everything is allocated in it, and for the host it is in use.
-fn pooled(machine: &Machine, pool: &Pool<'_>, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
+fn pooled(
+    machine: &Machine,
+    pool: &Pool<'_>,
+    margin: Margin,
+    terms: &[DeviceTerms],
+) -> Vec<DeviceReport> {
     let beside = terms.iter().skip(1).map(DeviceTerms::total).sum();
     let mut all: Vec<_> = terms
         .iter()
@@ -57,6 +116,8 @@ fn pooled(machine: &Machine, pool: &Pool<'_>, terms: &[DeviceTerms]) -> Vec<Devi
         capacity: pool.capacity(beside),
         driver_total: pool.bytes,
         in_use: pool.in_use,
+        beside: Vec::new(),
+        margin: margin.of(pool.gpu.memory.usable),
         terms: DeviceTerms { terms: all },
     };
     let taken = pool.in_use + pool.total();
@@ -73,6 +134,8 @@ fn host(machine: &Machine, in_use: Bytes, terms: DeviceTerms) -> DeviceReport {
         capacity: machine.host.ram,
         driver_total: machine.host.ram,
         in_use,
+        beside: Vec::new(),
+        margin: Bytes::ZERO,
         terms,
     }
 }

@@ -49,6 +49,8 @@ fn device(device: &DeviceReport) -> Value {
         "capacity_bytes": device.capacity,
         "driver_total_bytes": device.driver_total,
         "in_use_bytes": device.in_use,
+        "beside": device.beside,
+        "margin_bytes": device.margin,
         "total_bytes": device.total(),
         "free_bytes": device.free(),
         "terms": device.terms.terms.iter().map(term).collect::<Value>(),

@@ -83,6 +83,8 @@ fn request<'a>(
     Request {
         engine: engine::find("llama.cpp").expect("an engine"),
         model,
+        draft: None,
+        beside: &[],
         machine,
         settings,
         fit,

@@ -3,6 +3,7 @@
 use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::MachineCatalog;
 use plimsoll::catalog::models::ModelCatalog;
+use plimsoll::engine::Margin;
 use plimsoll::engine::{self, Inputs, Memo};
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
@@ -68,9 +69,10 @@ fn compute_terms(
     all.insert("ctx_size".to_owned(), Value::Integer(context));
     let outcome = engine::find("llama.cpp").expect("known").project(&Inputs {
         model,
+        draft: None,
         machine,
         settings: &all,
-        margin: Bytes::from_mib(1024),
+        margin: Margin::DEFAULT,
         memo,
     });
     let moment = outcome.projection.peak_moment().expect("a moment");

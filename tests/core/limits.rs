@@ -45,6 +45,8 @@ fn project(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -
     let request = Request {
         engine: engine::find("llama.cpp").unwrap(),
         model,
+        draft: None,
+        beside: &[],
         machine,
         settings,
         fit: &FitOptions::default(),

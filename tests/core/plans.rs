@@ -24,6 +24,8 @@ fn project(plan: &Plan) -> Report {
     let request = Request {
         engine: engine::find(&plan.engine).unwrap(),
         model: &model,
+        draft: None,
+        beside: &[],
         machine: &machine,
         settings: &plan.settings,
         fit: &plan.fit,

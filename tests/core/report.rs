@@ -35,6 +35,8 @@ pub(super) fn check(
     let request = Request {
         engine: engine::find("llama.cpp").expect("an engine"),
         model: &model,
+        draft: None,
+        beside: &[],
         machine,
         settings: &settings,
         fit: &fit,

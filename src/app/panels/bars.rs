@@ -21,26 +21,9 @@ const COMPACT_ROOM: f32 = 104.0;
 /// Main memory that is so many times larger than the largest GPU gets an axis of its own.
 const MUCH_LARGER: u64 = 2;
 
-/// What is kept free on each GPU.
-#[derive(Clone, Copy)]
-struct Kept {
-    bytes: Bytes,
-    /// Less is left only by our own count.
-    kept_by_engine: bool,
-}
-
 /// Shows the bars; a click on a segment points its category out.
-pub(super) fn bars(
-    ui: &mut Ui,
-    texts: &Texts,
-    report: &Report,
-    margin: Bytes,
-    highlight: &mut Option<Category>,
-) {
-    let margin = Kept {
-        bytes: margin,
-        kept_by_engine: report.margin_kept_by_engine(),
-    };
+pub(super) fn bars(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut Option<Category>) {
+    let kept_by_engine = report.margin_kept_by_engine();
     let full = |device: &DeviceReport| device.capacity.max(device.in_use + device.total());
     let is_host = |device: &&DeviceReport| device.kind == DeviceKind::Host;
     let gpus: Vec<&DeviceReport> = report.devices.iter().filter(|d| !is_host(d)).collect();
@@ -63,10 +46,10 @@ pub(super) fn bars(
         };
         let axis = Axis { full, height };
         if compact {
-            compact_device(ui, texts, device, axis, margin, highlight);
+            compact_device(ui, texts, device, axis, kept_by_engine, highlight);
         } else {
-            head(ui, texts, device, margin);
-            device_bar(ui, texts, device, axis, margin, highlight);
+            head(ui, texts, device, kept_by_engine);
+            device_bar(ui, texts, device, axis, highlight);
             ui.add_space(GRID);
         }
     }
@@ -78,7 +61,7 @@ fn compact_device(
     texts: &Texts,
     device: &DeviceReport,
     axis: Axis,
-    margin: Kept,
+    kept_by_engine: bool,
     highlight: &mut Option<Category>,
 ) {
     let height = axis.height + 14.0;
@@ -102,14 +85,13 @@ fn compact_device(
     part(name, left)
         .add(Label::new(title).truncate().sense(Sense::hover()))
         .on_hover_text(&device.name);
-    let words = free_text(&part(room, left), texts, device, margin);
+    let words = free_text(&part(room, left), texts, device, kept_by_engine);
     part(room, Layout::right_to_left(Align::Center)).add(Label::new(words));
     device_bar(
         &mut part(bar, Layout::top_down(Align::Min)),
         texts,
         device,
         axis,
-        margin,
         highlight,
     );
 }
@@ -119,7 +101,6 @@ fn device_bar(
     texts: &Texts,
     device: &DeviceReport,
     axis: Axis,
-    margin: Kept,
     highlight: &mut Option<Category>,
 ) {
     let name = format::device(device, texts);
@@ -136,7 +117,7 @@ fn device_bar(
         .collect();
     let id = ui.scope_id().with(&device.id);
     let (responses, line) = widgets::bar(ui, id, axis, device.capacity, &segments, *highlight);
-    line.on_hover_ui(|ui| why::load_line(ui, texts, device, margin.bytes));
+    line.on_hover_ui(|ui| why::load_line(ui, texts, device));
     for (segment, response) in segments.iter().zip(responses) {
         if response.clicked() {
             *highlight = if *highlight == segment.category {
@@ -155,18 +136,18 @@ fn device_bar(
 }
 
 /// How much is left, or over, in its colour.
-fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, margin: Kept) -> RichText {
+fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, kept_by_engine: bool) -> RichText {
     let tokens = Tokens::of(ui);
     let free = device.free();
     let (words, colour) = if free < 0 {
         let over = format::gib_difference(free.saturating_neg(), 2);
         (fill(texts.over, &[("over", &over)]), tokens.bad)
     } else {
-        // Main memory has no hidden user to keep something free for, and an unused card is nobody's worry.
-        let kept = device.kind != DeviceKind::Host && device.total() != Bytes::ZERO;
-        let tight = kept && Bytes::new(free.unsigned_abs()) < margin.bytes;
+        // An unused card is nobody's worry.
+        let kept = device.total() != Bytes::ZERO;
+        let tight = kept && Bytes::new(free.unsigned_abs()) < device.margin;
         let free = format::gib_difference(free, 2);
-        let colour = match (tight, margin.kept_by_engine) {
+        let colour = match (tight, kept_by_engine) {
             (true, false) => tokens.warn,
             (true, true) => tokens.text,
             (false, _) => tokens.good,
@@ -178,7 +159,7 @@ fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, margin: Kept) -> Ric
         .color(colour)
 }
 
-fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Kept) {
+fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, kept_by_engine: bool) {
     let name = format::device(device, texts);
     ui.horizontal(|ui| {
         let product = format::product(&device.name);
@@ -187,16 +168,16 @@ fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Kept) {
         } else {
             format!("{name} · {product}")
         };
-        let words = free_text(ui, texts, device, margin);
+        let words = free_text(ui, texts, device, kept_by_engine);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             // The mark stands a little within the edge; figures end where it does.
             ui.add_space(16.0);
             ui.add(Label::new(words).sense(Sense::hover()))
-                .on_hover_ui(|ui| why::load_line(ui, texts, device, margin.bytes));
+                .on_hover_ui(|ui| why::load_line(ui, texts, device));
             if ui.available_width() > 300.0 {
                 let total = format::capacity(device.capacity);
                 widgets::fact(ui, fill(texts.of, &[("total", &total)]))
-                    .on_hover_ui(|ui| why::load_line(ui, texts, device, margin.bytes));
+                    .on_hover_ui(|ui| why::load_line(ui, texts, device));
             }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 let title = RichText::new(title).text_style(theme::strong());

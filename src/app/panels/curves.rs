@@ -1,5 +1,7 @@
 //! Memory against a setting, stacked by category, with the line that must not be passed.
 
+use std::sync::Arc;
+
 use eframe::egui::Ui;
 
 use crate::app::format;
@@ -10,7 +12,7 @@ use crate::app::theme::{GRID, Tokens};
 use crate::app::widgets::{self, DropDown};
 use crate::engine::{self, Axis, Engine, setting};
 use crate::plan::{Plan, Value};
-use crate::report::{self, DeviceKind, Report};
+use crate::report::Report;
 use crate::units::Bytes;
 
 use super::curve_plot::{Shown, legend, plot};
@@ -55,7 +57,7 @@ pub(super) fn curves(
             curve,
             device,
             current: current(report, axis),
-            kept_free: kept_free(report, device, plan),
+            kept_free: kept_free(report, device),
         };
         if let Some(value) = plot(ui, &shown).filter(|_| fresh) {
             state.touched.insert(axis.setting.to_owned());
@@ -83,6 +85,8 @@ fn sweep_key(
     Some(SweepKey {
         engine,
         model: subject.model.clone()?,
+        draft: subject.draft.clone(),
+        beside: Arc::clone(&subject.beside),
         machine: subject.machine.clone()?,
         settings,
         fit: plan.fit.clone(),
@@ -103,12 +107,9 @@ fn device(report: &Report, state: &UiState) -> usize {
         .unwrap_or(0)
 }
 
-/// Main memory has no hidden user to keep something free for.
-fn kept_free(report: &Report, device: usize, plan: &Plan) -> Bytes {
-    match report.devices.get(device).map(|device| device.kind) {
-        None | Some(DeviceKind::Host) => Bytes::ZERO,
-        Some(DeviceKind::Gpu | DeviceKind::Unified) => report::margin(&plan.fit),
-    }
+fn kept_free(report: &Report, device: usize) -> Bytes {
+    let device = report.devices.get(device);
+    device.map_or(Bytes::ZERO, |device| device.margin)
 }
 
 fn current(report: &Report, axis: Axis) -> Option<i64> {

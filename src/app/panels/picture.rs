@@ -15,7 +15,7 @@ use crate::app::texts::{Texts, fill};
 use crate::app::theme::{GRID, Tokens};
 use crate::app::widgets;
 use crate::plan::Plan;
-use crate::report::{self, Report};
+use crate::report::Report;
 
 use super::{bars, curves, table, verdict};
 
@@ -70,8 +70,7 @@ fn report_ui(
     ui.add_space(2.0 * GRID);
     match state.tab {
         Tab::Memory => {
-            let margin = report::margin(&plan.fit);
-            bars::bars(ui, texts, report, margin, &mut state.highlight);
+            bars::bars(ui, texts, report, &mut state.highlight);
             ui.add_space(3.0 * GRID);
             table::table(ui, texts, report, &mut state.highlight);
             None

@@ -1,5 +1,6 @@
 //! The engine's settings in their groups, made from the engine's own description of them.
 
+use crate::engine::Margin;
 use eframe::egui::{CollapsingHeader, DragValue, RichText, Ui};
 
 use crate::app::state::UiState;
@@ -8,7 +9,6 @@ use crate::app::widgets;
 use crate::engine::setting::{Group, Scope};
 use crate::engine::{self, Engine};
 use crate::plan::Plan;
-use crate::report;
 use crate::units::{Bytes, MIB};
 
 use super::Inputs;
@@ -102,7 +102,10 @@ fn rows(
 /// Memory to keep free on each GPU: part of the plan, not of any engine.
 fn margin(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan) {
     let texts = context.texts;
-    let mut mib = report::margin(&plan.fit).get() / MIB;
+    let mut mib = match Margin::of_plan(&plan.fit) {
+        Margin::Bytes(bytes) => bytes.get() / MIB,
+        Margin::Percent(_) => 0,
+    };
     let set = plan.fit.margin_mib.is_some();
     let label = RichText::new(texts.margin);
     widgets::row(ui, label, texts.margin_help, |ui| {
@@ -120,7 +123,9 @@ fn margin(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan) {
             .range(0..=1_048_576_u64);
         let response = ui.add(value).accessible_name(texts.margin);
         if response.changed() {
-            plan.fit.margin_mib = (Bytes::from_mib(mib) != report::DEFAULT_MARGIN).then_some(mib);
+            plan.fit.margin_percent = None;
+            let chosen = Margin::Bytes(Bytes::from_mib(mib));
+            plan.fit.margin_mib = (chosen != Margin::DEFAULT).then_some(mib);
         }
     });
 }

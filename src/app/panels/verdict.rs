@@ -1,5 +1,6 @@
 //! Does it fit? One sentence, and the changes that would help most.
 
+use crate::engine::Margin;
 use eframe::egui::{FontSelection, Label, RichText, Sense, Ui, text::LayoutJob};
 
 use crate::app::format;
@@ -10,8 +11,7 @@ use crate::app::widgets;
 use crate::engine;
 use crate::plan::{Plan, Settings, Value};
 use crate::projection::{Fix, Note, Severity, grouped};
-use crate::report::{self, Report, Verdict};
-use crate::units::Bytes;
+use crate::report::{Report, Verdict};
 
 use super::notes;
 
@@ -48,7 +48,7 @@ pub(super) fn verdict(
                 eframe::egui::Align::BOTTOM,
             );
     }
-    let margin = report::margin(&plan.fit);
+    let margin = Margin::of_plan(&plan.fit);
     let help = fill(help(texts, report), &[("margin", &margin.to_string())]);
     ui.label(job).on_hover_text(help);
     if report.verdict == Verdict::Refused {
@@ -116,7 +116,7 @@ fn help<'a>(texts: &'a Texts, report: &Report) -> &'a str {
     }
 }
 
-fn figures(texts: &Texts, report: &Report, margin: Bytes) -> String {
+fn figures(texts: &Texts, report: &Report, margin: Margin) -> String {
     let derived = &report.derived;
     let mut figures = Vec::new();
     if derived.bits_per_weight > 0.0 {
@@ -138,12 +138,15 @@ fn figures(texts: &Texts, report: &Report, margin: Bytes) -> String {
             .devices
             .iter()
             .any(|device| device.kind != crate::report::DeviceKind::Host);
-        let text = if kept && margin != Bytes::ZERO && !report.margin_kept_by_engine() {
+        let text = if kept && margin != Margin::NONE && !report.margin_kept_by_engine() {
             texts.longest_context_kept
         } else {
             texts.longest_context
         };
-        let margin = format::capacity(margin);
+        let margin = match margin {
+            Margin::Bytes(bytes) => format::capacity(bytes),
+            Margin::Percent(_) => margin.to_string(),
+        };
         figures.push(fill(
             text,
             &[("count", &grouped(most)), ("margin", &margin)],

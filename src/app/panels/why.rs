@@ -44,7 +44,7 @@ pub(super) fn segment(
 }
 
 /// Explains what a device can hold, and what of it is spoken for.
-pub(super) fn load_line(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margin: Bytes) {
+pub(super) fn load_line(ui: &mut Ui, texts: &Texts, device: &DeviceReport) {
     let name = format::device(device, texts);
     ui.label(RichText::new(format!("{} · {name}", texts.load_line)).text_style(theme::strong()));
     widgets::fact(ui, &device.name);
@@ -67,7 +67,7 @@ pub(super) fn load_line(ui: &mut Ui, texts: &Texts, device: &DeviceReport, margi
     line(texts.taken_by_plan, "size", device.total(), reserve);
     // Main memory has no hidden user to keep something free for.
     if device.kind != DeviceKind::Host {
-        line(texts.kept_help, "size", margin, reserve);
+        line(texts.kept_help, "size", device.margin, reserve);
     }
 }
 

@@ -6,6 +6,7 @@ use super::config::{CELL_PADDING, Config, Context, Shape};
 use super::host::{gpu_overhead_bytes, host_overhead_bytes};
 use super::kv_cache;
 use super::measure::{Measured, Subject};
+use crate::engine::Margin;
 use crate::units::Bytes;
 
 /// Most sequences (`LLAMA_MAX_SEQ`, `src/llama-cparams.h` 0.6.0-dev).
@@ -45,7 +46,7 @@ pub(super) fn longest_context(
     let step = CELL_PADDING.saturating_mul(asked.shape(subject.trained).streams);
     let most = subject.trained.checked_div(CELL_PADDING)?.max(1);
     let margin = if auto::moves_layers(subject, asked) {
-        Bytes::ZERO
+        Margin::NONE
     } else {
         subject.inputs.margin
     };
@@ -125,7 +126,7 @@ pub(super) fn slack(
     subject: &Subject<'_>,
     config: &Config,
     overflows: &[Overflow],
-    margin: Bytes,
+    margin: Margin,
 ) -> Vec<i64> {
     let Ok(measured) = subject.measure(config, overflows, Purpose::Allocation) else {
         return vec![-1];
@@ -145,7 +146,7 @@ fn left(
     shape: Shape,
     output: Bytes,
     used: &[Used],
-    margin: Bytes,
+    margin: Margin,
 ) -> Vec<i64> {
     let machine = subject.inputs.machine;
     let model = subject.inputs.model;
@@ -170,7 +171,7 @@ fn left(
                 .usable
                 .signed_sub(memory.in_use)
                 .saturating_sub(*used)
-                .saturating_sub(signed(margin))
+                .saturating_sub(signed(margin.of(memory.usable)))
         })
         .collect();
     let host = used
@@ -187,7 +188,7 @@ fn left(
             pool.bytes
                 .signed_sub(pool.in_use)
                 .saturating_sub(gpus)
-                .saturating_sub(signed(margin))
+                .saturating_sub(signed(margin.of(pool.gpu.memory.usable)))
         }
         None => machine.host.ram.signed_sub(machine.host.in_use),
     };

@@ -6,11 +6,10 @@ use super::file_type::FileType;
 use super::limits;
 use super::measure::Subject;
 use super::notes;
-use crate::engine::{Derived, Inputs, Remedy, Step};
+use crate::engine::{Derived, Inputs, Margin, Remedy, Step};
 use crate::model::FeedForward;
 use crate::plan::{Settings, Value};
 use crate::projection::{Severity, grouped};
-use crate::units::Bytes;
 
 /// File types that people download, largest first; each is a clear step smaller than the one before.
 const LADDER: [&str; 8] = [
@@ -44,7 +43,7 @@ pub(super) fn free(inputs: &Inputs<'_>) -> Option<Vec<i64>> {
     }
     let spilled = auto::spilled(&subject, fitted.as_ref());
     // What is kept free counts for good plans, not for possible ones.
-    Some(limits::slack(&subject, &config, &spilled, Bytes::ZERO))
+    Some(limits::slack(&subject, &config, &spilled, Margin::NONE))
 }
 
 /// Ways to need less, the cheapest for the user first.

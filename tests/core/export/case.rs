@@ -94,11 +94,12 @@ impl Case {
     pub(super) fn launch(&self) -> Launch {
         LlamaCpp.launch(&LaunchInputs {
             model: &self.model,
+            draft: None,
             machine: &self.machine,
             settings: &self.plan.settings,
             resolved: &self.resolved(),
             options: &self.plan.launch,
-            margin: self.margin,
+            margin: plimsoll::engine::Margin::Bytes(self.margin),
             repository: self.repository,
         })
     }
@@ -154,6 +155,8 @@ impl Case {
                 capacity: gpu.memory.usable,
                 driver_total: gpu.memory.total,
                 in_use: gpu.memory.in_use,
+                beside: Vec::new(),
+                margin: Bytes::ZERO,
                 terms: terms(&[(Category::Weights, 18_000), (Category::KvCache, 2_176)]),
             })
             .collect();
@@ -164,6 +167,8 @@ impl Case {
             capacity: self.machine.host.ram,
             driver_total: self.machine.host.ram,
             in_use: Bytes::ZERO,
+            beside: Vec::new(),
+            margin: Bytes::ZERO,
             terms: terms(&[(Category::Weights, 417), (Category::Compute, 42)]),
         });
         let resolved = self.resolved();

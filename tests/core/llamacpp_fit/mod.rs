@@ -1,6 +1,7 @@
 //! What llama.cpp's own fit chooses against the projection's resolved settings
 //! (`tests/data/oracle/llamacpp_fit.jsonl`).
 
+use plimsoll::engine::Margin;
 use plimsoll::engine::llamacpp::LlamaCpp;
 use plimsoll::engine::{Engine as _, Inputs, Memo};
 use plimsoll::plan::{Settings, Value};
@@ -100,9 +101,10 @@ fn projected(row: &Json, memo: &Memo) -> Option<Decision> {
     }
     let outcome = LlamaCpp.project(&Inputs {
         model: &model,
+        draft: None,
         machine: &machine,
         settings: &settings,
-        margin: Bytes::from_mib(1024),
+        margin: Margin::DEFAULT,
         memo,
     });
     Some(decision(&outcome.resolved))

@@ -3,6 +3,7 @@
 mod errors;
 pub(crate) mod row;
 
+use plimsoll::engine::Margin;
 use plimsoll::engine::llamacpp::LlamaCpp;
 use plimsoll::engine::{Engine as _, Inputs, Memo, Outcome};
 use plimsoll::plan::Settings;
@@ -53,9 +54,10 @@ fn project(row: &Row, memo: &Memo) -> Option<Outcome> {
     let settings: Settings = row.settings();
     Some(LlamaCpp.project(&Inputs {
         model: &model,
+        draft: None,
         machine: &machine,
         settings: &settings,
-        margin: Bytes::from_mib(1024),
+        margin: Margin::DEFAULT,
         memo,
     }))
 }

@@ -1,6 +1,7 @@
 //! What must hold of any plan for llama.cpp, whatever its settings.
 
 use plimsoll::catalog::models::ModelCatalog;
+use plimsoll::engine::Margin;
 use plimsoll::engine::llamacpp::LlamaCpp;
 use plimsoll::engine::setting::Kind;
 use plimsoll::engine::{Engine as _, Inputs, Memo, Outcome};
@@ -37,9 +38,10 @@ fn cards(number: usize, gib: u64) -> Machine {
 fn project(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -> Outcome {
     LlamaCpp.project(&Inputs {
         model,
+        draft: None,
         machine,
         settings,
-        margin: Bytes::from_mib(1024),
+        margin: Margin::DEFAULT,
         memo,
     })
 }
@@ -320,9 +322,10 @@ fn new_plans_fit_where_anything_does() {
         let (model, machine) = (model(id), cards(gpus, gib));
         let inputs = Inputs {
             model: &model,
+            draft: None,
             machine: &machine,
             settings: &Settings::new(),
-            margin: Bytes::from_mib(1024),
+            margin: Margin::DEFAULT,
             memo: &memo,
         };
         let start = LlamaCpp.starting_settings(&inputs);

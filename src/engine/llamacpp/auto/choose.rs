@@ -74,10 +74,18 @@ fn limits(subject: &Subject<'_>, config: &Config) -> Limits {
         .iter()
         .map(|free| signed(free.get()))
         .collect();
-    let margin = signed(subject.inputs.margin.get());
+    let margin = subject.inputs.margin;
+    let mut margins: Vec<i64> = subject
+        .devices
+        .iter()
+        .map(|device| signed(margin.of(device.gpu.memory.usable).get()))
+        .collect();
+    if margins.is_empty() {
+        margins.push(signed(margin.of(subject.inputs.machine.host.ram).get()));
+    }
     let fixed = is_fixed(config, free.len());
     Limits {
-        margins: vec![margin; free.len().max(1)],
+        margins,
         free,
         host_total: signed(subject.inputs.machine.host.ram.get()),
         trained: subject.trained,

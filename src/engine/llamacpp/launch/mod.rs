@@ -89,10 +89,14 @@ fn effective(inputs: &LaunchInputs<'_>) -> Settings {
         for placement in PLACEMENT {
             settings.shift_remove(placement);
         }
-        let margin = inputs.margin.get() / MIB;
-        if margin != FIT_TARGET_MIB {
-            let margin = i64::try_from(margin).unwrap_or(i64::MAX);
-            settings.insert("fit_target".to_owned(), Value::Integer(margin));
+        let margins: Vec<u64> = inputs
+            .machine
+            .gpus
+            .iter()
+            .map(|gpu| inputs.margin.of(gpu.memory.usable).get() / MIB)
+            .collect();
+        if margins.iter().any(|margin| *margin != FIT_TARGET_MIB) {
+            settings.insert("fit_target".to_owned(), fit_target(&margins));
         }
     } else {
         settings.shift_remove("fit_ctx");
@@ -311,6 +315,20 @@ impl Command<'_> {
                     .not_expressible
                     .push(format!("{name} = {value}: {reason}"));
             }
+        }
+    }
+}
+
+/// One number for all GPUs, or one for each.
+fn fit_target(margins: &[u64]) -> Value {
+    let number = |margin: &u64| i64::try_from(*margin).unwrap_or(i64::MAX);
+    match margins {
+        [first, others @ ..] if others.iter().all(|other| other == first) => {
+            Value::Integer(number(first))
+        }
+        _ => {
+            let words: Vec<String> = margins.iter().map(ToString::to_string).collect();
+            Value::Text(words.join(","))
         }
     }
 }

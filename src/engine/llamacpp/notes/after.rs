@@ -2,6 +2,7 @@
 
 use super::machine::spills;
 use super::set_number;
+use crate::engine::Margin;
 use crate::engine::llamacpp::compute::Exactness;
 use crate::engine::llamacpp::config::{Config, LoadMode, Shape};
 use crate::engine::llamacpp::kv_cache;
@@ -29,7 +30,7 @@ pub(in super::super) struct Seen<'a> {
     /// Whether flash attention is on in the end; `None` where that is not known.
     pub(in super::super) flash: Option<bool>,
     /// Memory to keep free on each GPU.
-    pub(in super::super) margin: Bytes,
+    pub(in super::super) margin: Margin,
     /// The engine chose layers so that the margin stays free.
     pub(in super::super) fitted: bool,
     /// Whether compute buffers are from the architecture's own graph.
@@ -181,7 +182,8 @@ fn margin(seen: &Seen<'_>, notes: &mut Vec<Note>) {
                     .map(|term| term.bytes)
                     .sum();
                 let free = gpu.memory.usable.saturating_sub(gpu.memory.in_use);
-                (free, terms.total() + seen.margin, overhead)
+                let kept = seen.margin.of(gpu.memory.usable);
+                (free, terms.total() + kept, overhead)
             })
     };
     let kept = gpus().all(|(free, wanted, overhead)| wanted.saturating_sub(overhead) <= free);

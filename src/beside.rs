@@ -1,0 +1,114 @@
+//! Plans that run beside another on the same machine: read, and projected one after the other.
+
+use std::path::Path;
+
+use crate::catalog::models::ModelCatalog;
+use crate::engine::{self, Memo, setting};
+use crate::hardware::Machine;
+use crate::plan::{self, Plan};
+use crate::report::{self, Beside, Request, Verdict};
+use crate::source;
+use crate::store;
+
+/// Most plans beside one: far more than any machine runs.
+const MOST: usize = 16;
+
+/// Why a plan cannot run beside another.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The list is no list of neighbours.
+    #[error("`beside` names {found} plans; at most {MOST} can run on one machine")]
+    TooMany {
+        /// As many are named.
+        found: usize,
+    },
+    /// What is wrong with one of them.
+    #[error("{reason}, in {plan}, which `beside` names")]
+    Plan {
+        /// As written.
+        plan: String,
+        /// What is wrong.
+        reason: Reason,
+    },
+}
+
+/// What is wrong with a plan that is to run beside another.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] store::Error),
+    /// It is not a plan.
+    #[error(transparent)]
+    Plan(#[from] plan::Error),
+    /// Nobody runs it.
+    #[error("no engine `{0}`")]
+    Engine(String),
+    /// Its model cannot be had.
+    #[error(transparent)]
+    Model(#[from] source::Error),
+    /// One of its settings cannot be.
+    #[error(transparent)]
+    Setting(#[from] setting::Error),
+    /// It would not start by itself.
+    #[error("it would not start: {0}")]
+    Refused(String),
+}
+
+/// What these plans take of a machine, started in this order. Paths are from `folder`; whatever machine and further
+/// neighbours the plans name themselves is left aside, since they run on this one.
+///
+/// # Errors
+/// The first plan that cannot be read or would not start.
+pub fn read(
+    plans: &[String],
+    folder: &Path,
+    catalog: &ModelCatalog,
+    machine: &Machine,
+) -> Result<Vec<Beside>, Error> {
+    if plans.len() > MOST {
+        return Err(Error::TooMany { found: plans.len() });
+    }
+    let mut beside: Vec<Beside> = Vec::with_capacity(plans.len());
+    for plan in plans {
+        let next = one(plan, folder, catalog, machine, &beside);
+        beside.push(next.map_err(|reason| Error::Plan {
+            plan: plan.clone(),
+            reason,
+        })?);
+    }
+    Ok(beside)
+}
+
+fn one(
+    path: &str,
+    folder: &Path,
+    catalog: &ModelCatalog,
+    machine: &Machine,
+    beside: &[Beside],
+) -> Result<Beside, Reason> {
+    let path = folder.join(path);
+    let plan = Plan::from_toml(&store::read(&path, plan::MAX_BYTES)?)?;
+    let engine = engine::find(&plan.engine).ok_or(Reason::Engine(plan.engine))?;
+    let model = source::model(&plan.model, catalog)?;
+    let draft = plan.draft.as_ref();
+    let draft = draft
+        .map(|draft| source::model(draft, catalog))
+        .transpose()?;
+    let request = Request {
+        engine,
+        model: &model,
+        draft: draft.as_ref(),
+        beside,
+        machine,
+        settings: &plan.settings,
+        fit: &plan.fit,
+        launch: &plan.launch,
+    };
+    let report = report::report(&request, &Memo::default())?;
+    if report.verdict == Verdict::Refused {
+        return Err(Reason::Refused(report.sentence()));
+    }
+    let name = path.file_stem().unwrap_or(path.as_os_str());
+    Ok(Beside::new(name.to_string_lossy().into_owned(), &report))
+}
