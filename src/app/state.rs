@@ -152,6 +152,7 @@ impl UiState {
             text,
             failed: false,
             until: None,
+            counterparts: &[],
         });
     }
 
@@ -186,6 +187,7 @@ impl UiState {
             text,
             failed: true,
             until: None,
+            counterparts: &[],
         });
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod launch;
 mod margin;
+pub mod meaning;
 mod memo;
 mod remedy;
 pub mod setting;
@@ -9,6 +10,7 @@ pub mod setting;
 pub mod llamacpp;
 
 pub use margin::Margin;
+pub use meaning::carry_over;
 pub use memo::Memo;
 pub use remedy::{Remedy, Step};
 

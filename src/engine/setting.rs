@@ -1,6 +1,7 @@
 //! One description per setting: the window's controls, the plan file's checks, the command line and the launch derive
 //! from it.
 
+use super::meaning::Counterpart;
 use crate::hardware::Machine;
 use crate::model::Model;
 use crate::plan::{Settings, Value};
@@ -29,6 +30,8 @@ pub struct Setting {
     pub since: Option<&'static str>,
     /// Last engine version that has it.
     pub until: Option<&'static str>,
+    /// What it says that settings of other engines say too.
+    pub counterparts: &'static [Counterpart],
 }
 
 /// What bounds and defaults may depend on.

@@ -2,6 +2,7 @@
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
 use super::bounds;
+use super::meaning;
 use super::relevance::windows;
 use super::shape::{auto, choices, integer, off, on, setting, zero};
 use crate::plan::Value;
@@ -33,6 +34,7 @@ fn load_modes(_: &Scope<'_>) -> Vec<Choice> {
 
 pub(super) const LOAD_MODE: Setting = Setting {
     aliases: &["lm", "mmap"],
+    counterparts: meaning::LOAD_MODE,
     synonyms: &[("on", "mmap"), ("off", "none")],
     ..setting(
         "load_mode",

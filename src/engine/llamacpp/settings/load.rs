@@ -2,11 +2,13 @@
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
 use super::bounds;
+use super::meaning;
 use super::shape::{auto, choices, integer, setting, zero};
 use crate::plan::Value;
 
 pub(super) const CTX_SIZE: Setting = Setting {
     aliases: &["c", "ctx", "context", "n_ctx"],
+    counterparts: meaning::CTX_SIZE,
     ..setting(
         "ctx_size",
         "Context",
@@ -24,6 +26,7 @@ pub(super) const CTX_SIZE: Setting = Setting {
 
 pub(super) const PARALLEL: Setting = Setting {
     aliases: &["np", "n_parallel", "slots"],
+    counterparts: meaning::PARALLEL,
     ..setting(
         "parallel",
         "Slots",
@@ -68,6 +71,7 @@ fn batch(_: &Scope<'_>) -> Value {
 
 pub(super) const BATCH_SIZE: Setting = Setting {
     aliases: &["b", "batch", "n_batch"],
+    counterparts: meaning::BATCH_SIZE,
     ..setting(
         "batch_size",
         "Batch",
@@ -84,6 +88,7 @@ fn micro_batch(_: &Scope<'_>) -> Value {
 
 pub(super) const UBATCH_SIZE: Setting = Setting {
     aliases: &["ub", "ubatch", "n_ubatch"],
+    counterparts: meaning::UBATCH_SIZE,
     ..setting(
         "ubatch_size",
         "Micro-batch",
@@ -110,6 +115,7 @@ fn flash_modes(_: &Scope<'_>) -> Vec<Choice> {
 
 pub(super) const FLASH_ATTN: Setting = Setting {
     aliases: &["fa"],
+    counterparts: meaning::FLASH_ATTN,
     synonyms: &[
         ("enabled", "on"),
         ("1", "on"),

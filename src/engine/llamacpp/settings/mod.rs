@@ -5,6 +5,7 @@
 mod advanced;
 mod bounds;
 mod load;
+mod meaning;
 mod offload;
 mod quantization;
 mod relevance;

@@ -2,12 +2,14 @@
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
 use super::bounds;
+use super::meaning;
 use super::relevance::{experts_and_gpu, gpu, several_gpus};
 use super::shape::{auto, choices, empty, integer, off, on, setting, zero};
 use crate::plan::Value;
 
 pub(super) const N_GPU_LAYERS: Setting = Setting {
     aliases: &["ngl", "gpu_layers"],
+    counterparts: meaning::N_GPU_LAYERS,
     applies: gpu,
     ..setting(
         "n_gpu_layers",
@@ -123,6 +125,7 @@ fn layer(_: &Scope<'_>) -> Value {
 
 pub(super) const SPLIT_MODE: Setting = Setting {
     aliases: &["sm"],
+    counterparts: meaning::SPLIT_MODE,
     applies: several_gpus,
     ..setting(
         "split_mode",
@@ -151,6 +154,7 @@ pub(super) const TENSOR_SPLIT: Setting = Setting {
 
 pub(super) const MAIN_GPU: Setting = Setting {
     aliases: &["mg"],
+    counterparts: meaning::MAIN_GPU,
     applies: several_gpus,
     ..setting(
         "main_gpu",

@@ -1,6 +1,7 @@
 //! Formats of weights and caches.
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting};
+use super::meaning;
 use super::shape::{choices, off, setting};
 use crate::engine::llamacpp::file_type::FileType;
 use crate::plan::Value;
@@ -50,6 +51,7 @@ fn default_file_type(_: &Scope<'_>) -> Value {
 
 pub(super) const WEIGHTS: Setting = Setting {
     aliases: &["quant", "quantization", "file_type", "ftype"],
+    counterparts: meaning::WEIGHTS,
     ..setting(
         "weights",
         "Weights",
@@ -63,18 +65,22 @@ pub(super) const WEIGHTS: Setting = Setting {
     )
 };
 
-pub(super) const IMATRIX: Setting = setting(
-    "imatrix",
-    "Importance matrix",
-    Group::Advanced,
-    Kind::Toggle,
-    off,
-    "The file was quantized with an importance matrix, which moves a few tensors of some types to another format. \
-     Not a flag: a property of the file.",
-);
+pub(super) const IMATRIX: Setting = Setting {
+    counterparts: meaning::IMATRIX,
+    ..setting(
+        "imatrix",
+        "Importance matrix",
+        Group::Advanced,
+        Kind::Toggle,
+        off,
+        "The file was quantized with an importance matrix, which moves a few tensors of some types to another format. \
+         Not a flag: a property of the file.",
+    )
+};
 
 pub(super) const CACHE_TYPE_K: Setting = Setting {
     aliases: &["ctk"],
+    counterparts: meaning::CACHE_TYPE_K,
     ..setting(
         "cache_type_k",
         "KV cache, keys",
@@ -89,6 +95,7 @@ pub(super) const CACHE_TYPE_K: Setting = Setting {
 
 pub(super) const CACHE_TYPE_V: Setting = Setting {
     aliases: &["ctv"],
+    counterparts: meaning::CACHE_TYPE_V,
     ..setting(
         "cache_type_v",
         "KV cache, values",

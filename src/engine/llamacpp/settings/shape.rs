@@ -25,6 +25,7 @@ pub(super) const fn setting(
         help,
         since: None,
         until: None,
+        counterparts: &[],
     }
 }
 
