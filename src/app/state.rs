@@ -152,7 +152,6 @@ impl UiState {
             text,
             failed: false,
             until: None,
-            counterparts: &[],
         });
     }
 
@@ -187,7 +186,6 @@ impl UiState {
             text,
             failed: true,
             until: None,
-            counterparts: &[],
         });
     }
 }
