@@ -3,7 +3,7 @@
 //! This file is the map of the house. Arrows point one way:
 //!
 //! ```text
-//! units <- quant <- model <- source, hardware, plan <- projection <- engine <- advisor <- report <- export <- app, main
+//! units <- quant <- model <- source, hardware, plan <- projection <- engine <- speed, quality <- advisor <- report <- export <- app, main
 //! ```
 //!
 //! `catalog` (presets), `store` (files of the user) and `beside` (plans that run beside another) are used from the edges
@@ -35,8 +35,10 @@ pub mod hardware;
 pub mod model;
 pub mod plan;
 pub mod projection;
+pub mod quality;
 pub mod quant;
 pub mod report;
 pub mod source;
+pub mod speed;
 pub mod store;
 pub mod units;

@@ -9,8 +9,10 @@ use crate::advisor;
 use crate::engine::{Derived, Engine, Inputs, Margin, Memo, Outcome, setting};
 use crate::hardware::{Machine, Os};
 use crate::model::Model;
-use crate::plan::{FitOptions, LaunchOptions, Settings};
+use crate::plan::{FitOptions, LaunchOptions, Settings, Value};
 use crate::projection::{DeviceTerms, Note, Projection, Severity};
+use crate::quality::{self, Quality};
+use crate::speed::{self, Speed};
 use crate::units::Bytes;
 
 /// Code of the note by which an engine says that it keeps the margin free by its own count, where ours leaves less.
@@ -39,6 +41,10 @@ pub struct Report {
     pub settings: Settings,
     /// Figures beside the projection.
     pub derived: Derived,
+    /// How fast it will be; `None` where it would not start or a note says what is not known.
+    pub speed: Option<Speed>,
+    /// What its formats cost.
+    pub quality: Quality,
 }
 
 /// Does a plan fit?
@@ -209,6 +215,7 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
         mut notes,
         refused,
         derived,
+        traffic,
     } = outcome;
     let moments: Vec<MomentReport> = projection
         .moments
@@ -241,6 +248,14 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
                 _ => Verdict::Fits,
             })
     };
+    let speed = match traffic.map(|traffic| speed::estimate(&traffic, request.machine)) {
+        Some(Ok(speed)) => Some(speed),
+        Some(Err(missing)) => {
+            notes.push(Note::hint("speed-unknown", missing.to_string()));
+            None
+        }
+        None => None,
+    };
     notes.sort_by_key(|note| note.severity);
     let engine_version = match resolved.get("engine_version") {
         Some(crate::plan::Value::Text(version)) => version.clone(),
@@ -255,8 +270,25 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
         peak,
         moments,
         notes,
+        quality: quality(&resolved, derived.bits_per_weight),
         settings: resolved,
         derived,
+        speed,
+    }
+}
+
+/// What the formats in the effective settings cost.
+fn quality(resolved: &Settings, bits_per_weight: f64) -> Quality {
+    let word = |name: &str| match resolved.get(name) {
+        Some(Value::Text(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    Quality {
+        bits_per_weight,
+        weights: word("weights").and_then(quality::of_weights),
+        cache: word("cache_type_k")
+            .zip(word("cache_type_v"))
+            .and_then(|(keys, values)| quality::of_cache(keys, values)),
     }
 }
 

@@ -206,7 +206,7 @@ impl GpuCatalog {
         detection
     }
 
-    /// Fills what no driver told from the catalogue's rows: bandwidth, and the capability that kernels depend on.
+    /// Fills what no driver told from the catalogue's rows: bandwidth, matrix rate, and what kernels depend on.
     pub fn complete(&self, detection: &mut Detection) {
         for card in &mut detection.cards {
             let Some(preset) = self.identify(&card.facts) else {
@@ -215,10 +215,12 @@ impl GpuCatalog {
             // An instance of a split card has only a share of its bandwidth.
             if card.facts.kind != Some(CardKind::MigInstance) {
                 card.gpu.bandwidth_gb_s = card.gpu.bandwidth_gb_s.or(preset.bandwidth_gb_s);
+                card.gpu.fp16_tflops = preset.fp16_tflops.or(preset.bf16_tflops);
             }
             let gpu = &mut card.gpu;
             gpu.compute_capability = gpu.compute_capability.or(preset.compute_capability);
             gpu.gfx_target = gpu.gfx_target.take().or_else(|| preset.gfx_target.clone());
+            gpu.metal_family.clone_from(&preset.metal_family);
         }
         detection.machine = detection.machine_with(|card| card.aside.is_none());
     }

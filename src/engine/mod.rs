@@ -6,6 +6,7 @@ pub mod meaning;
 mod memo;
 mod remedy;
 pub mod setting;
+pub mod traffic;
 
 pub mod llamacpp;
 
@@ -22,6 +23,7 @@ use crate::units::Bytes;
 
 use launch::{Launch, LaunchInputs};
 use setting::Setting;
+use traffic::Traffic;
 
 /// Every engine, in the order offered.
 pub const ENGINES: &[&dyn Engine] = &[&llamacpp::LlamaCpp];
@@ -54,6 +56,10 @@ pub trait Engine: Sync {
     /// Bytes that every device has left, GPUs in plan order and the host last; negative where they lack. Much cheaper
     /// than a projection: no reasons, no limits. `None` where the engine would not start.
     fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>>;
+
+    /// What it would read and compute per token, for an estimate of speed: tens of microseconds where the model's file
+    /// is already known to the memo. `None` where the engine would not start, or where its work is not known.
+    fn traffic(&self, inputs: &Inputs<'_>) -> Option<Traffic>;
 
     /// What could be done otherwise to need less, the cheapest for the user first; the advisor tries them.
     fn remedies(&self, inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy>;
@@ -95,6 +101,8 @@ pub struct Outcome {
     pub refused: bool,
     /// Figures beside the projection.
     pub derived: Derived,
+    /// What is read and computed per token, where it is known.
+    pub traffic: Option<Traffic>,
 }
 
 /// Figures beside the projection, in the meaning of the report's `derived` object.

@@ -85,8 +85,14 @@ pub struct Gpu {
     pub compute_capability: Option<(u32, u32)>,
     /// LLVM target of an AMD part ("gfx1100").
     pub gfx_target: Option<String>,
+    /// Newest Metal family of an Apple part ("MTLGPUFamilyApple7").
+    #[serde(default)]
+    pub metal_family: Option<String>,
     /// Memory bandwidth in GB/s (10^9).
     pub bandwidth_gb_s: Option<f64>,
+    /// Dense matrix rate in 16 bits with 32-bit sums, in 10^12 operations per second, by the data sheet.
+    #[serde(default)]
+    pub fp16_tflops: Option<f64>,
     /// Link to the host.
     pub pcie: Option<Pcie>,
     /// A display is attached, so the desktop takes some memory.

@@ -19,6 +19,8 @@ impl Serialize for Report {
             notes,
             settings,
             derived,
+            speed,
+            quality,
         } = self;
         let mut report = Map::new();
         let mut put = |key: &str, value: Value| report.insert(key.to_owned(), value);
@@ -33,6 +35,8 @@ impl Serialize for Report {
         put("notes", json!(notes));
         put("settings", json!(settings));
         put("derived", json!(derived));
+        put("speed", json!(speed));
+        put("quality", json!(quality));
         report.serialize(serializer)
     }
 }

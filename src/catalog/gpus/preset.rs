@@ -181,7 +181,9 @@ impl GpuPreset {
             unified: self.unified,
             compute_capability: self.compute_capability,
             gfx_target: self.gfx_target.clone(),
+            metal_family: self.metal_family.clone(),
             bandwidth_gb_s: self.bandwidth_gb_s,
+            fp16_tflops: self.fp16_tflops.or(self.bf16_tflops),
             pcie: self
                 .pcie_generation
                 .zip(self.pcie_lanes)

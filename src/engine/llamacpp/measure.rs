@@ -54,6 +54,18 @@ pub(super) struct Placed {
     fingerprint: u64,
 }
 
+impl Placed {
+    /// The GPU of a block; `None` is main memory.
+    pub(super) fn home(&self, block: usize) -> Option<usize> {
+        self.homes.get(block).copied().flatten()
+    }
+
+    /// Equal for equal places of equal files.
+    pub(super) fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+}
+
 type Table = Result<Arc<TensorTable>, tensors::Error>;
 
 impl<'a> Subject<'a> {
@@ -132,6 +144,16 @@ impl<'a> Subject<'a> {
         )
     }
 
+    /// The caches that the model's layers have.
+    pub(super) fn layer_caches(&self) -> &[LayerCache] {
+        &self.caches
+    }
+
+    /// The recurrent states that the model's layers have.
+    pub(super) fn layer_states(&self) -> &[LayerState] {
+        &self.states
+    }
+
     /// The caches of a configuration.
     pub(super) fn caches(&self, config: &Config, placed: &Placed) -> Vec<kv_cache::Group> {
         kv_cache::groups(
@@ -177,7 +199,11 @@ impl<'a> Subject<'a> {
         })
     }
 
-    fn place(
+    /// Every tensor in its place, kept.
+    ///
+    /// # Errors
+    /// Tensors cannot be placed as asked.
+    pub(super) fn place(
         &self,
         config: &Config,
         overflows: &[Overflow],

@@ -21,10 +21,12 @@ mod settings;
 mod start;
 pub mod tensors;
 mod terms;
+mod traffic;
 mod version;
 
 use super::launch::{Launch, LaunchInputs};
 use super::setting::Setting;
+use super::traffic::Traffic;
 use super::{Axis, Derived, Engine, Inputs, Outcome, Remedy};
 use crate::plan::Settings;
 
@@ -71,6 +73,10 @@ impl Engine for LlamaCpp {
 
     fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>> {
         remedies::free(inputs)
+    }
+
+    fn traffic(&self, inputs: &Inputs<'_>) -> Option<Traffic> {
+        traffic::traffic(inputs)
     }
 
     fn remedies(&self, inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy> {

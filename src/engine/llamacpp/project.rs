@@ -10,6 +10,7 @@ use super::measure::{Measured, Subject};
 use super::notes;
 use super::resolved::{Choices, resolved};
 use super::terms;
+use super::traffic;
 use crate::engine::{Derived, Inputs, Outcome};
 use crate::projection::{DeviceTerms, Moment, Note, Projection, Term};
 
@@ -138,6 +139,7 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
         refused: notes.iter().any(is_error),
         notes,
         derived: derived(subject, chosen),
+        traffic: Some(traffic::of(subject, config, &measured.placed)),
     }
 }
 
@@ -265,6 +267,7 @@ fn refused(inputs: &Inputs<'_>, config: &Config, notes: Vec<Note>) -> Outcome {
             ..Derived::default()
         },
         projection: Projection::default(),
+        traffic: None,
     }
 }
 

@@ -176,6 +176,8 @@ impl Case {
             panic!("no version");
         };
         Report {
+            speed: None,
+            quality: Default::default(),
             engine: "llama.cpp",
             engine_version: version,
             model: self.model.name.clone(),
@@ -227,7 +229,9 @@ pub(super) fn gpu(name: &str, vendor: Vendor, uuid: Option<&str>) -> Gpu {
         unified: false,
         compute_capability: None,
         gfx_target: None,
+        metal_family: None,
         bandwidth_gb_s: None,
+        fp16_tflops: None,
         pcie: None,
         drives_display: false,
         driver: None,

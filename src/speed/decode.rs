@@ -1,0 +1,262 @@
+//! Tokens per second: what is read per token, over how fast it is read.
+
+use super::class::{self, CLASSES, Class, RamClass};
+use super::ram::{Bandwidth, Basis};
+use super::{Estimate, Figure, Missing};
+use crate::engine::traffic::{DeviceTraffic, Traffic};
+use crate::hardware::{Gpu, Machine};
+use crate::projection::Why;
+use crate::units::Bytes;
+
+/// Seconds, with the range they may be in.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Time {
+    pub(super) fast: f64,
+    pub(super) likely: f64,
+    pub(super) slow: f64,
+}
+
+/// How fast the devices of a plan are.
+pub(super) struct Rates<'a> {
+    traffic: &'a Traffic,
+    /// GPUs with work.
+    pub(super) gpus: Vec<GpuRate<'a>>,
+    /// Main memory.
+    pub(super) ram: Bandwidth,
+    ram_class: Option<&'static RamClass>,
+    cores: Option<u32>,
+}
+
+/// How fast a GPU is.
+pub(super) struct GpuRate<'a> {
+    pub(super) gpu: &'a Gpu,
+    pub(super) work: &'a DeviceTraffic,
+    pub(super) class: &'static Class,
+    /// Bytes per second by the data sheet.
+    pub(super) bandwidth: f64,
+}
+
+/// 10^9.
+pub(super) const GIGA: f64 = 1e9;
+const MICRO: f64 = 1e-6;
+
+impl Time {
+    /// A time whose rate lies between these multiples of the likely one.
+    fn spread(likely: f64, [low, high]: [f64; 2]) -> Self {
+        Self {
+            fast: likely / high,
+            likely,
+            slow: likely / low,
+        }
+    }
+
+    pub(super) fn exact(likely: f64) -> Self {
+        Self {
+            fast: likely,
+            likely,
+            slow: likely,
+        }
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            fast: self.fast + other.fast,
+            likely: self.likely + other.likely,
+            slow: self.slow + other.slow,
+        }
+    }
+}
+
+impl<'a> Rates<'a> {
+    /// The rates of the devices that have work.
+    pub(super) fn of(traffic: &'a Traffic, machine: &'a Machine) -> Result<Self, Missing> {
+        let mut gpus = Vec::with_capacity(traffic.gpus.len());
+        for (gpu, work) in machine.gpus.iter().zip(&traffic.gpus) {
+            if work.is_idle() {
+                continue;
+            }
+            let bandwidth = gpu.bandwidth_gb_s.filter(|rate| *rate > 0.0);
+            let (Some(bandwidth), Some(class)) = (bandwidth, class::of_gpu(gpu)) else {
+                let name = gpu.name.clone();
+                return Err(Missing::Bandwidth { name });
+            };
+            gpus.push(GpuRate {
+                gpu,
+                work,
+                class,
+                bandwidth: bandwidth * GIGA,
+            });
+        }
+        let ram = Bandwidth::of(machine);
+        Ok(Self {
+            traffic,
+            gpus,
+            ram,
+            ram_class: CLASSES.of_ram(ram.likely),
+            cores: machine.host.physical_cores,
+        })
+    }
+
+    /// Work of the processor.
+    pub(super) fn host(&self) -> &DeviceTraffic {
+        &self.traffic.host
+    }
+
+    /// Physical cores, where known.
+    pub(super) fn cores(&self) -> Option<u32> {
+        self.cores
+    }
+
+    /// Tokens per second of so many streams together, each behind so many tokens.
+    pub(super) fn tokens_per_second(&self, streams: u64, depth: u64) -> Estimate {
+        let time = self.step(streams as f64, depth);
+        Estimate::of_times(time.fast, time.likely, time.slow, streams as f64)
+    }
+
+    /// Seconds of one step of so many streams.
+    fn step(&self, streams: f64, depth: u64) -> Time {
+        let further = self.gpus.len().saturating_sub(1) as f64;
+        let handing_over = Time::exact(further * CLASSES.links.further_gpu_ms / 1e3);
+        self.gpus
+            .iter()
+            .map(|gpu| gpu.step(streams, depth))
+            .fold(handing_over, Time::and)
+            .and(self.host_step(streams, depth))
+    }
+
+    fn host_step(&self, streams: f64, depth: u64) -> Time {
+        let work = &self.traffic.host;
+        let Some(class) = self.ram_class.filter(|_| !work.is_idle()) else {
+            return Time::default();
+        };
+        // Bytes as if all were read at the full rate.
+        let mut bytes = 0.0;
+        for read in &work.weights {
+            let eta = if read.used < read.of {
+                class.expert_eta
+            } else {
+                class.eta
+            };
+            bytes += read.bytes.get() as f64 * read.share(streams) / eta;
+        }
+        bytes += streams * read_per_stream(work, depth) / class.eta;
+        let [low, high] = class.spread;
+        let seconds = |gb_s: f64| bytes / (gb_s * GIGA);
+        Time {
+            fast: seconds(self.ram.high) / high,
+            likely: seconds(self.ram.likely),
+            slow: seconds(self.ram.low) / low,
+        }
+    }
+
+    /// Why the rates of decoding are what they are, one reason per kind of device.
+    pub(super) fn why(&self) -> Vec<(Figure, Why)> {
+        let mut reasons = Vec::with_capacity(4);
+        let mut seen: Vec<&str> = Vec::new();
+        for gpu in &self.gpus {
+            if !seen.contains(&gpu.class.id.as_str()) {
+                seen.push(&gpu.class.id);
+                reasons.push((Figure::Decode, self.gpu_why(gpu.class)));
+            }
+        }
+        if let Some(class) = self.ram_class.filter(|_| !self.traffic.host.is_idle()) {
+            reasons.push((Figure::Decode, self.host_why(class)));
+        }
+        reasons
+    }
+
+    fn gpu_why(&self, class: &'static Class) -> Why {
+        let same = || {
+            let gpus = self.gpus.iter();
+            gpus.filter(|gpu| gpu.class.id == class.id)
+        };
+        let bytes: f64 = same().map(|gpu| gpu.work.weight_bytes(1.0)).sum();
+        let layers: u64 = same().map(|gpu| gpu.work.layers).sum();
+        let bandwidth = same().map(|gpu| gpu.bandwidth).fold(f64::MAX, f64::min) / GIGA;
+        Why::new(
+            "speed/decode/gpu",
+            "{class}: {bytes} of weights per token over {percent} % of {bandwidth} GB/s, and {layer_us} µs for each of {layers} layers",
+            "presets/speed.toml",
+        )
+        .with("class", class.label.as_str())
+        .with("bytes", Bytes::new(bytes as u64))
+        .with("percent", class.eta * 100.0)
+        .with("bandwidth", bandwidth)
+        .with("layer_us", class.layer_us)
+        .with("layers", layers)
+        .with("basis", class.basis.as_str())
+    }
+
+    fn host_why(&self, class: &'static RamClass) -> Why {
+        let bytes = self.traffic.host.weight_bytes(1.0);
+        let template = match self.ram.basis {
+            Basis::Known => {
+                "{bytes} of weights per token in main memory over {percent} % of {bandwidth} GB/s"
+            }
+            Basis::Pool => {
+                "{bytes} of weights per token in the shared memory over {percent} % of {bandwidth} GB/s"
+            }
+            Basis::TwoChannels => {
+                "{bytes} of weights per token in main memory over {percent} % of {low} to {high} GB/s, as two channels may have; `ram_bandwidth_gb_s` narrows it"
+            }
+            Basis::ManyChannels => {
+                "{bytes} of weights per token in main memory over {percent} % of {low} to {high} GB/s, as four to twelve channels may have; `ram_bandwidth_gb_s` narrows it"
+            }
+        };
+        let has_experts = self
+            .traffic
+            .host
+            .weights
+            .iter()
+            .any(|read| read.used < read.of);
+        let eta = if has_experts {
+            class.expert_eta
+        } else {
+            class.eta
+        };
+        Why::new("speed/decode/host", template, "presets/speed.toml")
+            .with("bytes", Bytes::new(bytes as u64))
+            .with("percent", eta * 100.0)
+            .with("bandwidth", self.ram.likely)
+            .with("low", self.ram.low)
+            .with("high", self.ram.high)
+            .with("basis", class.basis.as_str())
+    }
+}
+
+/// Bytes of cache and state that a token of one stream reads; states are written back too.
+fn read_per_stream(work: &DeviceTraffic, depth: u64) -> f64 {
+    work.cache_bytes(depth) + 2.0 * work.state_bytes.get() as f64
+}
+
+impl GpuRate<'_> {
+    fn step(&self, streams: f64, depth: u64) -> Time {
+        let Self {
+            work,
+            class,
+            bandwidth,
+            ..
+        } = *self;
+        let has_experts = work.expert_layers > 0;
+        let weights: f64 = work
+            .weights
+            .iter()
+            .map(|read| {
+                let factor = CLASSES.format_factor(read.format);
+                read.bytes.get() as f64 * read.share(streams) / factor
+            })
+            .sum();
+        let cache = streams * read_per_stream(work, depth);
+        let dense_layers = work.layers.saturating_sub(work.expert_layers);
+        let seconds = weights / (class.eta * bandwidth)
+            + cache / (class.eta_cache * bandwidth)
+            + MICRO * class.layer_us * dense_layers as f64
+            + MICRO * class.expert_layer_us * work.expert_layers as f64;
+        let spread = if has_experts {
+            class.expert_spread
+        } else {
+            class.spread
+        };
+        Time::spread(seconds, spread)
+    }
+}
