@@ -1,9 +1,12 @@
 //! Projection, verdict, notes and limits: what the window shows and `--json` prints.
 
 mod devices;
+mod fit;
 mod headline;
 mod json;
 mod named_file;
+
+pub use fit::{FitError, fit};
 
 use crate::advisor;
 use crate::engine::{Derived, Engine, Inputs, Margin, Memo, Outcome, setting};

@@ -1,0 +1,65 @@
+//! Fitting a request: its settings checked, its neighbours in use.
+
+use super::{Request, devices};
+use crate::advisor::{self, FitRequest, Fitted, Impossible, Objective, fit::UnknownObjective};
+use crate::engine::{Inputs, Margin, Memo, setting};
+
+/// Why there is no fit.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// A setting that does not exist or has a value of the wrong kind.
+    #[error(transparent)]
+    Setting(#[from] setting::Error),
+    /// The plan names an objective that there is not.
+    #[error(transparent)]
+    Objective(#[from] UnknownObjective),
+    /// Nothing fits with what is pinned.
+    #[error(transparent)]
+    Impossible(#[from] Impossible),
+}
+
+/// The best settings for a request; `objective` where it is another than that of its `[fit]` table.
+///
+/// # Errors
+/// What is written cannot be, or nothing fits with what is pinned.
+pub fn fit(
+    request: &Request<'_>,
+    objective: Option<Objective>,
+    memo: &Memo,
+) -> Result<Fitted, FitError> {
+    let Request {
+        engine,
+        model,
+        draft,
+        fit,
+        ..
+    } = *request;
+    let settings = setting::checked(engine, request.settings, model, request.machine)?;
+    setting::known(engine, &fit.pinned)?;
+    let objective = match (objective, &fit.objective) {
+        (Some(objective), _) => objective,
+        (None, Some(word)) => word.parse()?,
+        (None, None) => Objective::default(),
+    };
+    let pinned: Vec<String> = fit
+        .pinned
+        .iter()
+        .filter_map(|name| setting::find(engine, name))
+        .map(|setting| setting.name.to_owned())
+        .collect();
+    let machine = devices::shared(request.machine, request.beside);
+    let inputs = Inputs {
+        model,
+        draft,
+        machine: machine.as_ref(),
+        settings: &settings,
+        margin: Margin::of_plan(fit),
+        memo,
+    };
+    Ok(advisor::fit(&FitRequest {
+        engine,
+        inputs,
+        pinned: &pinned,
+        objective,
+    })?)
+}
