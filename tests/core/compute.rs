@@ -32,6 +32,13 @@ const CASES: &[Case] = &[
         &[("cache_type_k", "q8_0"), ("cache_type_v", "q8_0")],
     ),
     ("gemma-3-27b-it", "2x-rtx-3090", &[("parallel", "4")]),
+    ("DeepSeek-V4-Flash", "8x-h200", &[("n_rs_seq", "2")]),
+    // Too many slots for the mixing of residual streams to stay one node on the CPU.
+    (
+        "DeepSeek-V4-Flash",
+        "1x-rtx-4090",
+        &[("n_gpu_layers", "20"), ("parallel", "8")],
+    ),
     (
         "gpt-oss-20b",
         "1x-rtx-4090",

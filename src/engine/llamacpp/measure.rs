@@ -323,7 +323,12 @@ impl<'a> Subject<'a> {
         GraphLoad {
             ubatch: shape.micro_batch,
             sequences: shape.sequences,
-            kv_unified: config.unified,
+            // `llama_kv_cache_dsv4`: one stream per sequence even where the cache is shared.
+            kv_unified: config.unified
+                && !self
+                    .caches
+                    .iter()
+                    .any(|cache| matches!(cache.kind, Kind::CompressedWindow(_))),
             outputs: shape.outputs,
             cells: shape.cells,
             window_cells: window.unwrap_or(shape.cells),

@@ -98,17 +98,11 @@ fn buffers_agree_with_the_engine() {
         assert!(median <= 0.001, "totals of {kind:?} models: {median:.4}");
         assert!(worst <= 0.005, "worst total of {kind:?} models: {worst:.4}");
     }
-    // Compute buffers are emulated node by node; what is not yet is named.
+    // Compute buffers are emulated node by node.
     for (arch, worst) in errors.worst_compute() {
-        assert!(
-            worst <= 0.001 || NOT_EMULATED.contains(&arch),
-            "worst compute buffer of {arch}: {worst:.4}"
-        );
+        assert!(worst <= 0.001, "worst compute buffer of {arch}: {worst:.4}");
     }
 }
-
-/// Architectures whose graphs are only approximated.
-const NOT_EMULATED: [&str; 1] = ["deepseek4"];
 
 fn compare(row: &Row, name: &str, outcome: &Outcome, errors: &mut Errors) {
     let moment = outcome

@@ -7,7 +7,7 @@ use super::draft::{CPU, Draft, Weight};
 use super::linear::STEP;
 use super::segments::Segments;
 use super::shorten::{Shortened, shorten};
-use super::{GraphConfig, PlacedWeight};
+use super::{GraphConfig, GraphLoad, PlacedWeight};
 
 /// Weights by what follows the block in their name ("attn_q.weight"), sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub(super) struct Trunk {
     pub(super) final_norm: Norm,
     pub(super) per_layer_inputs: Option<PerLayerInputs>,
     pub(super) deepstack: u64,
+    /// Residual streams.
+    pub(super) streams: u64,
     pub(super) capped_logits: bool,
     /// Blocks of the whole model.
     pub(super) blocks: u64,
@@ -152,6 +154,33 @@ impl GraphPlan {
         chosen.chain(i64::try_from(VECTOR_KERNEL_CELLS / STEP).ok())
     }
 
+    /// The contexts around this one, in steps, for which nothing grows; `None` where there is no compressed attention,
+    /// whose entries grow by steps of their own.
+    pub(super) fn plateau(&self, load: &GraphLoad, steps: i64) -> Option<(i64, i64)> {
+        let ratios = self
+            .blocks
+            .iter()
+            .filter_map(|block| match &block.layer.mixer {
+                Mixer::Compressed(own) => Some(own.compress_ratio.max(1)),
+                _ => None,
+            });
+        let ratio = ratios.filter(|ratio| *ratio > 1).min();
+        let compressed = self
+            .blocks
+            .iter()
+            .any(|block| matches!(block.layer.mixer, Mixer::Compressed(_)));
+        if !compressed {
+            return None;
+        }
+        // Entries are padded as cells are, so a ratio of four grows every four steps, and others more seldom.
+        let group = ratio.and_then(|ratio| i64::try_from(ratio).ok());
+        let group = group
+            .filter(|_| load.window_cells < load.cells)
+            .unwrap_or(1);
+        let low = steps - (steps - 1).rem_euclid(group);
+        Some((low, low.saturating_add(group - 1)))
+    }
+
     /// Some block has a state, which takes other operations for one token than for many.
     pub(super) fn is_recurrent(&self) -> bool {
         let mut blocks = self.blocks.iter();
@@ -171,6 +200,9 @@ impl Trunk {
             final_norm: model.final_norm,
             per_layer_inputs: model.per_layer_inputs,
             deepstack: model.vision.map_or(0, |vision| vision.deepstack),
+            streams: model
+                .hyper_connections
+                .map_or(1, |connections| connections.hc_mult.min(MOST_STREAMS)),
             capped_logits: model.final_logit_softcapping,
             blocks: model.layers.len() as u64,
             v_width: attentions
@@ -180,6 +212,10 @@ impl Trunk {
         }
     }
 }
+
+/// More residual streams than any model has; the engine takes four only (`build_hc_pre`, `src/models/deepseek4.cpp`
+/// 0.6.0-dev).
+const MOST_STREAMS: u64 = 16;
 
 /// Where the logits are computed.
 fn head_backend(outside: &[(&str, Weight)]) -> u8 {

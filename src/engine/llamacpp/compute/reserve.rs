@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::GraphLoad;
 use super::backend::Rules;
-use super::build::{self, Batch, Built};
+use super::build::{self, Batch, Built, Fused, Kernels};
 use super::fusion::{self, Keep};
 use super::linear::Domain;
 use super::place::{Placed, Twin, place};
@@ -71,9 +71,11 @@ impl GraphPlan {
             Some(steps) => self
                 .segments
                 .around((segments::at(load, 0), purpose), steps, |first| {
-                    // Many loads are asked for at one context only.
-                    if first {
-                        self.point(load, purpose).only_at(steps)
+                    if let Some((low, high)) = self.plateau(load, steps) {
+                        self.point(load, purpose).over(low, high)
+                    } else if first {
+                        // Many loads are asked for at one context only.
+                        self.point(load, purpose).over(steps, steps)
                     } else {
                         self.segment(load, steps, purpose)
                     }
@@ -127,7 +129,7 @@ impl GraphPlan {
         let (run, twin) = (Run::new(self, &here), Run::new(self, &there));
         let (reserved, twins) = (run.reserve(purpose), twin.reserve(purpose));
         if other < domain.low || !reserved.is_like(&twins) {
-            return self.point(load, purpose).only_at(steps);
+            return self.point(load, purpose).over(steps, steps);
         }
         let graphs = reserved.graphs.iter().zip(&twins.graphs);
         let placed = graphs
@@ -165,12 +167,8 @@ fn larger(graphs: Vec<Vec<Placed>>, flash_attn: bool, domain: &mut Domain) -> Se
 }
 
 impl Segment {
-    fn only_at(self, steps: i64) -> Self {
-        Self {
-            low: steps,
-            high: steps,
-            ..self
-        }
+    fn over(self, low: i64, high: i64) -> Self {
+        Self { low, high, ..self }
     }
 }
 
@@ -253,40 +251,50 @@ impl<'a> Run<'a> {
     }
 
     fn reserve(&self, purpose: Purpose) -> Reserved {
-        // The graph that decides on fused attention.
+        // The graph that decides on fused operations.
         let suffices = self.prompt_suffices();
-        let batch = if suffices {
-            self.prompt()
-        } else {
-            self.decode()
-        };
-        let asked = self.load.flash_attn;
         let pinned = purpose == Purpose::Allocation;
-        if let (Some(flash_attn), false) = (asked, pinned) {
-            return Reserved {
-                graphs: vec![self.schedule(self.prompt(), flash_attn, false)],
-                flash_attn,
+        let asked = self.load.flash_attn;
+        let mut fused = Kernels::all(asked.unwrap_or(true));
+        let mut deciding = None;
+        if pinned || asked.is_none() || self.plan.trunk.streams > 1 {
+            let batch = if suffices {
+                self.prompt()
+            } else {
+                self.decode()
             };
+            let (kernels, scheduled) = self.resolve(batch, fused, asked.is_none());
+            fused = kernels;
+            deciding = pinned.then_some(scheduled);
         }
-        let mut flash_attn = asked.unwrap_or(true);
-        let mut deciding = self.schedule(batch, flash_attn, true);
-        if asked.is_none() && !deciding.attention_is_at_home() {
-            flash_attn = false;
-            if pinned {
-                deciding = self.schedule(batch, false, true);
-            }
-        }
-        let prompt = || self.schedule(self.prompt(), flash_attn, pinned);
-        let graphs = match (pinned, suffices) {
-            (true, true) => vec![deciding],
-            (true, false) => vec![prompt(), deciding],
-            (false, _) => vec![prompt()],
+        let graphs = if let (Some(_), true) = (&deciding, suffices) {
+            deciding.into_iter().collect()
+        } else {
+            let prompt = self.schedule(self.prompt(), fused, pinned);
+            [prompt].into_iter().chain(deciding).collect()
         };
-        Reserved { graphs, flash_attn }
+        Reserved {
+            graphs,
+            flash_attn: fused.attention,
+        }
     }
 
-    fn schedule(&self, batch: Batch, flash_attn: bool, pinned: bool) -> Scheduled {
-        let mut built = build::build(self.plan, self.load, self.rules, batch, flash_attn);
+    /// Which operations are fused, one after the other (`resolve_fused_ops`), and the graph that results.
+    fn resolve(&self, batch: Batch, fused: Kernels, attention: bool) -> (Kernels, Scheduled) {
+        let mut fused = fused;
+        let mut scheduled = self.schedule(batch, fused, true);
+        for kind in [Fused::Attention, Fused::Pre, Fused::Comb, Fused::Post] {
+            let asked = kind == Fused::Attention && !attention;
+            if !asked && !scheduled.is_at_home(kind) {
+                fused = fused.without(kind);
+                scheduled = self.schedule(batch, fused, true);
+            }
+        }
+        (fused, scheduled)
+    }
+
+    fn schedule(&self, batch: Batch, fused: Kernels, pinned: bool) -> Scheduled {
+        let mut built = build::build(self.plan, self.load, self.rules, batch, fused);
         if !pinned {
             built.graph.pins.clear();
         }
@@ -333,9 +341,9 @@ impl Scheduled {
             })
     }
 
-    /// Every attention runs on the device of its block (`resolve_fused_ops`).
-    fn attention_is_at_home(&self) -> bool {
-        let mut nodes = self.built.attention_nodes.iter();
-        nodes.all(|&(node, backend)| self.schedule.backend(node) == backend)
+    /// Every such operation runs on the device of its block.
+    fn is_at_home(&self, kind: Fused) -> bool {
+        let mut nodes = self.built.fused_nodes.iter();
+        nodes.all(|&(own, node, backend)| own != kind || self.schedule.backend(node) == backend)
     }
 }

@@ -1,7 +1,7 @@
 //! Attention over a cache of keys and values (`build_qkv`, `build_attn`, `build_attn_mha`).
 
-use super::Builder;
 use super::input::CacheInputs;
+use super::{Builder, Fused};
 use crate::engine::llamacpp::compute::plan::Block;
 use crate::engine::llamacpp::compute::tensor::{Home, Id, Op, row_bytes};
 use crate::quant::Type;
@@ -297,7 +297,8 @@ impl Builder<'_> {
             }
         });
         let mut mixed = self.graph.flash_attn(q, k, v, mask, softmax.sinks);
-        self.attention_nodes.push((mixed, block.backend));
+        self.fused_nodes
+            .push((Fused::Attention, mixed, block.backend));
         if let Some(v_up) = softmax.v_up {
             mixed = self.graph.permute(mixed, [0, 2, 1, 3]);
             mixed = self.graph.mul_mat(v_up, mixed);
@@ -358,7 +359,7 @@ impl Builder<'_> {
 }
 
 /// Heads side by side, streams one after the other.
-fn flatten(ne: [u64; 4]) -> [u64; 4] {
+pub(super) fn flatten(ne: [u64; 4]) -> [u64; 4] {
     let [ne0, ne1, ne2, ne3] = ne;
     [ne0.saturating_mul(ne1), ne2.saturating_mul(ne3), 1, 1]
 }

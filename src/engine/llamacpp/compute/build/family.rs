@@ -14,6 +14,7 @@ pub(super) enum Family {
     Latent(LatentStyle),
     Hybrid(HybridStyle),
     Sparse,
+    Compressed,
     Gemma4,
 }
 
@@ -45,6 +46,7 @@ fn known_family(plan: &GraphPlan) -> Option<Family> {
         "deepseek2" => Family::Latent(LatentStyle::default()),
         "minicpm3" => Family::Latent(LatentStyle { scaled: true }),
         "deepseek32" | "glm-dsa" => Family::Sparse,
+        "deepseek4" => Family::Compressed,
         "gemma4" => Family::Gemma4,
         "qwen3next" => Family::Hybrid(qwen),
         "qwen35" | "qwen35moe" => Family::Hybrid(HybridStyle { axes: 4, ..qwen }),

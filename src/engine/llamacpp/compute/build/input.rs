@@ -76,7 +76,7 @@ impl Builder<'_> {
         self.graph.select(&[from_tokens, embedded, mixed], 0)
     }
 
-    fn token_rows(&mut self, ids: Id, width: u64) -> Id {
+    pub(super) fn token_rows(&mut self, ids: Id, width: u64) -> Id {
         let Some(table) = self.outside("token_embd.weight") else {
             return ids;
         };

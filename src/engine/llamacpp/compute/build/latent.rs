@@ -244,7 +244,7 @@ impl Builder<'_> {
         let stored = self.store_keys(k_cache, k, cache.k_cells);
         self.graph.expand(stored);
         let mask = match chosen {
-            Some(chosen) => self.open_chosen(cache.mask, chosen),
+            Some(chosen) => self.open_chosen(cache.mask, chosen, Type::F32),
             None => cache.mask,
         };
         let k = self.cached_keys(k_cache, heads, cache.cells);

@@ -1,11 +1,14 @@
 //! Graph builders: one file per kind of layer, on shared pieces (`src/llama-graph.cpp` 0.6.0-dev).
 
 mod attention;
+mod compressed;
+mod compressor;
 mod experts;
 mod family;
 mod feed_forward;
 mod gemma;
 mod hybrid;
+mod hyper;
 mod input;
 mod latent;
 mod mamba;
@@ -37,6 +40,52 @@ pub(super) struct Batch {
     pub(super) outputs: u64,
 }
 
+/// An operation that is one node where every block's own device runs it (`llm_fused_op`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fused {
+    /// Attention.
+    Attention,
+    /// The mixture of residual streams before a layer part.
+    Pre,
+    /// The weights of old streams in new ones.
+    Comb,
+    /// The streams after a layer part.
+    Post,
+}
+
+/// Which operations are fused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "resolved one by one")]
+pub(super) struct Kernels {
+    pub(super) attention: bool,
+    pub(super) pre: bool,
+    pub(super) comb: bool,
+    pub(super) post: bool,
+}
+
+impl Kernels {
+    /// As the engine begins.
+    pub(super) fn all(attention: bool) -> Self {
+        Self {
+            attention,
+            pre: true,
+            comb: true,
+            post: true,
+        }
+    }
+
+    /// Without one of them.
+    pub(super) fn without(mut self, fused: Fused) -> Self {
+        match fused {
+            Fused::Attention => self.attention = false,
+            Fused::Pre => self.pre = false,
+            Fused::Comb => self.comb = false,
+            Fused::Post => self.post = false,
+        }
+        self
+    }
+}
+
 /// A graph under construction, with what its parts share.
 #[expect(
     clippy::struct_excessive_bools,
@@ -49,14 +98,16 @@ pub(super) struct Builder<'a> {
     pub(super) rules: Rules,
     pub(super) batch: Batch,
     pub(super) flash_attn: bool,
+    /// Mixing of residual streams in one node each.
+    fused: Kernels,
     /// Values are cached transposed: fused attention was ruled out before the cache was made.
     pub(super) values_transposed: bool,
     /// Norms are bound to the device of their block.
     pub(super) pins_norms: bool,
     /// Caches lie with their blocks.
     pub(super) kv_offload: bool,
-    /// Attention nodes with the backend of their block, to resolve `flash_attn = auto`.
-    pub(super) attention_nodes: Vec<(Id, u8)>,
+    /// Fused nodes with the backend of their block, to resolve what is fused.
+    pub(super) fused_nodes: Vec<(Fused, Id, u8)>,
     known: Vec<(&'static str, usize, Id)>,
     /// Rotary factors, one copy per device (`TENSOR_DUPLICATED` in `llama-model-loader.cpp`).
     rope_factors: Vec<(u8, Id)>,
@@ -73,7 +124,7 @@ impl<'a> Builder<'a> {
         load: &'a GraphLoad,
         rules: Rules,
         batch: Batch,
-        flash_attn: bool,
+        fused: Kernels,
     ) -> Self {
         Self {
             graph: Graph::with_capacity(plan.blocks.len() * 192 + 256),
@@ -81,12 +132,13 @@ impl<'a> Builder<'a> {
             load,
             rules,
             batch,
-            flash_attn,
+            flash_attn: fused.attention,
+            fused,
             values_transposed: load.flash_attn == Some(false),
             // `graph_get_cb`: fewer than 32 tokens, or everything offloaded.
             pins_norms: batch.tokens < 32 || plan.all_offloaded,
             kv_offload: plan.kv_offload,
-            attention_nodes: Vec::new(),
+            fused_nodes: Vec::new(),
             known: Vec::new(),
             rope_factors: Vec::new(),
             caches_by_block: Vec::new(),
@@ -106,6 +158,17 @@ impl<'a> Builder<'a> {
     pub(super) fn weight(&mut self, block: &Block, name: &'static str) -> Option<Id> {
         let weight = block.weights.get(name)?;
         Some(self.leaf(name, block.index, weight))
+    }
+
+    /// A weight that the loader gives another shape of the same size.
+    pub(super) fn weight_as(
+        &mut self,
+        block: &Block,
+        name: &'static str,
+        ne: [u64; 4],
+    ) -> Option<Id> {
+        let weight = block.weights.get(name)?;
+        Some(self.leaf(name, block.index, Weight { ne, ..weight }))
     }
 
     /// A weight outside of the blocks, where there is one.
@@ -291,8 +354,8 @@ impl<'a> Builder<'a> {
 /// A built graph.
 pub(super) struct Built {
     pub(super) graph: Graph,
-    /// Fused attention nodes with the backend of their block.
-    pub(super) attention_nodes: Vec<(Id, u8)>,
+    /// Fused nodes with the backend of their block.
+    pub(super) fused_nodes: Vec<(Fused, Id, u8)>,
 }
 
 /// The graph of one batch.
@@ -301,20 +364,21 @@ pub(super) fn build(
     load: &GraphLoad,
     rules: Rules,
     batch: Batch,
-    flash_attn: bool,
+    fused: Kernels,
 ) -> Built {
-    let mut builder = Builder::new(plan, load, rules, batch, flash_attn);
+    let mut builder = Builder::new(plan, load, rules, batch, fused);
     let logits = match family(plan) {
         Family::Transformer(style) => builder.transformer(style),
         Family::Latent(style) => builder.latent_decoder(style),
         Family::Hybrid(style) => builder.hybrid_decoder(style),
         Family::Sparse => builder.sparse_decoder(),
+        Family::Compressed => builder.compressed_decoder(),
         Family::Gemma4 => builder.gemma4(),
     };
     builder.graph.set_output(logits);
     builder.graph.expand(logits);
     Built {
         graph: builder.graph,
-        attention_nodes: builder.attention_nodes,
+        fused_nodes: builder.fused_nodes,
     }
 }

@@ -134,21 +134,22 @@ impl Builder<'_> {
         self.graph.expand(stored);
         let weights = self.project(block, "indexer.proj.weight", normed);
         let k = self.cached_keys(cache, heads, self.load.cells);
-        let scores = self.score_cells(q, k, weights, inputs.indexer.mask);
+        let (q, weights) = self.per_stream(q, k, weights);
+        let weights = self.graph.scale(weights);
+        let scores = self.score_node(q, k, weights, inputs.indexer.mask);
         let [cells, ..] = self.graph.at(scores).ne;
         let best = self.graph.top_k(scores, sparse.index_topk.min(cells));
         self.graph.cont(best)
     }
 
-    /// One score per token and cell, in one kernel.
-    pub(super) fn score_cells(&mut self, q: Id, k: Id, weights: Id, mask: Id) -> Id {
-        let [_, _, cells, streams] = self.graph.at(k).ne;
+    /// Queries of the indexer and their weights by the stream of `k` they belong to.
+    pub(super) fn per_stream(&mut self, q: Id, k: Id, weights: Id) -> (Id, Id) {
+        let [_, _, _, streams] = self.graph.at(k).ne;
         let each = streams.max(1);
         let ([q0, q1, q2, _], [_, qb1, qb2, qb3]) = (self.graph.at(q).ne, self.graph.at(q).nb);
-        let rows = q2 / each;
         let q = self
             .graph
-            .view(q, [q0, q1, rows, streams], [qb1, qb2, qb3 / each], 0);
+            .view(q, [q0, q1, q2 / each, streams], [qb1, qb2, qb3 / each], 0);
         let ([w0, w1, w2, _], [_, wb1, wb2, wb3]) =
             (self.graph.at(weights).ne, self.graph.at(weights).nb);
         let weights = self.graph.view(
@@ -157,9 +158,14 @@ impl Builder<'_> {
             [wb1, wb2 / each, wb3 / each],
             0,
         );
-        let weights = self.graph.scale(weights);
-        let sources = [q, k, weights, mask];
+        (q, weights)
+    }
+
+    /// One score per token and cell, in one kernel.
+    pub(super) fn score_node(&mut self, q: Id, k: Id, weights: Id, mask: Id) -> Id {
+        let ([_, _, rows, _], [_, _, cells, streams]) = (self.graph.at(q).ne, self.graph.at(k).ne);
         let ne = [cells, rows, 1, streams];
+        let sources = [q, k, weights, mask];
         self.graph
             .node(Op::LightningIndexer, Type::F32, ne, sources)
     }
@@ -195,8 +201,8 @@ impl Builder<'_> {
         self.attend_latent(block, latent, &inputs.cache, [q, k, v], chosen)
     }
 
-    /// A mask that opens the chosen positions only.
-    pub(super) fn open_chosen(&mut self, mask: Id, chosen: Id) -> Id {
+    /// A mask that opens the chosen positions only; `dtype` is that of the zeros that open them.
+    pub(super) fn open_chosen(&mut self, mask: Id, chosen: Id, dtype: Type) -> Id {
         let closed = self.graph.map(Op::Fill, mask);
         let ([ne0, ne1, _, ne3], [nb0, nb1, nb2, _]) =
             (self.graph.at(closed).ne, self.graph.at(closed).nb);
@@ -210,7 +216,7 @@ impl Builder<'_> {
             .graph
             .view(chosen, [best, rows, streams, 1], [b1, b2, all], 0);
         // Not an input and not a weight: allocated at the start of the graph, for every block.
-        let zeros = self.graph.bare(Type::F32, [1, best, rows, streams]);
+        let zeros = self.graph.bare(dtype, [1, best, rows, streams]);
         let zeros = self.graph.map(Op::Fill, zeros);
         let open = self.graph.set_rows(single, zeros, ids);
         let ([_, o1, o2, o3], [_, _, ob2, ob3]) = (self.graph.at(open).ne, self.graph.at(open).nb);
