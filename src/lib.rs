@@ -6,7 +6,7 @@
 //! units <- quant <- model <- source, hardware, plan <- projection <- engine <- speed, quality <- advisor <- report <- export <- app, main
 //! ```
 //!
-//! `catalog` (presets), `store` (files of the user) and `beside` (plans that run beside another) are used from the edges
+//! `accuracy` compares projections with measurements. `catalog` (presets), `store` (files of the user) and `beside` (plans that run beside another) are used from the edges
 //! and hand plain data in.
 //!
 //! Invariants:
@@ -24,6 +24,7 @@
 //! `quant`, `model`, `plan`, `projection`, `engine`, `advisor`, `report` and `export` do no I/O, read no clock and no
 //! environment.
 
+pub mod accuracy;
 pub mod advisor;
 #[cfg(feature = "gui")]
 pub mod app;

@@ -6,6 +6,8 @@
     reason = "a test that cannot go on should say where"
 )]
 
+#[path = "core/accuracy.rs"]
+mod accuracy;
 #[path = "core/advisor.rs"]
 mod advisor;
 #[path = "core/compute.rs"]

@@ -1,5 +1,6 @@
 //! The command line: same core as the window, no display needed.
 
+mod accuracy;
 mod answer;
 mod catalog;
 mod detect;
@@ -51,6 +52,8 @@ enum Command {
     Project(project::Options),
     /// Write the launch of a plan for a target.
     Export(export::Options),
+    /// Compare projections with what engines really allocated: errors by term, model family and setting.
+    Accuracy(accuracy::Options),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.
@@ -84,6 +87,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Settings(options)) => settings::run(&options),
         Some(Command::Project(options)) => project::run(&options),
         Some(Command::Export(options)) => export::run(&options),
+        Some(Command::Accuracy(options)) => accuracy::run(&options),
         Some(Command::Completion { shell }) => {
             let mut script = Vec::new();
             let name = env!("CARGO_PKG_NAME");

@@ -6,7 +6,7 @@ mod why;
 pub use note::{Fix, Gain, Note, Severity};
 pub use why::{Input, Why, grouped};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;
 
@@ -78,7 +78,7 @@ impl Term {
 }
 
 /// What memory is used for. The order is that of tables and bars.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// Model weights, rotary tables included.
