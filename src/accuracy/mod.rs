@@ -74,30 +74,32 @@ impl Accuracy {
 
     fn row(&mut self, number: usize, json: &Json, catalog: &ModelCatalog) {
         let has = |name: &str| json.get(name).is_some();
-        let left_out = if has("fit") {
+        if has("fit") {
             let outcome = self.fit(json, catalog);
-            keep(outcome, &mut self.decisions)
+            let row = self.compared(outcome);
+            self.decisions.extend(row);
         } else if has("tensor_bytes") {
             let outcome = self.size(json, catalog);
-            keep(outcome, &mut self.sizes)
+            let row = self.compared(outcome);
+            self.sizes.extend(row);
         } else if has("log") {
             let outcome = self.log(json, catalog);
-            let mut lines = Vec::new();
-            let left_out = keep(outcome, &mut lines);
+            let lines = self.compared(outcome);
             self.logs.extend(lines.into_iter().flatten());
-            left_out
         } else {
-            match self.memory(number, json, catalog) {
-                Outcome::Compared(()) => None,
-                Outcome::NoPreset(model) => Some(Some(model)),
-                Outcome::NotThis => Some(None),
-            }
-        };
-        match left_out {
-            None => {}
-            Some(Some(model)) => *self.without_preset.entry(model).or_default() += 1,
-            Some(None) => self.other += 1,
+            let outcome = self.memory(number, json, catalog);
+            self.compared(outcome);
         }
+    }
+
+    /// What was compared; the rest is counted.
+    fn compared<T>(&mut self, outcome: Outcome<T>) -> Option<T> {
+        match outcome {
+            Outcome::Compared(row) => return Some(row),
+            Outcome::NoPreset(model) => *self.without_preset.entry(model).or_default() += 1,
+            Outcome::NotThis => self.other += 1,
+        }
+        None
     }
 
     /// The model of a preset, read once, with another trained context where one is given.
@@ -126,17 +128,5 @@ impl Accuracy {
     /// Errors of a kind.
     pub fn errors(&self, what: What) -> Errors {
         Errors::of(self.samples.iter().filter(|sample| sample.what == what))
-    }
-}
-
-/// Keeps what was compared; `Some` says what else became of it.
-fn keep<T>(outcome: Outcome<T>, kept: &mut Vec<T>) -> Option<Option<String>> {
-    match outcome {
-        Outcome::Compared(row) => {
-            kept.push(row);
-            None
-        }
-        Outcome::NoPreset(model) => Some(Some(model)),
-        Outcome::NotThis => Some(None),
     }
 }

@@ -284,6 +284,8 @@ pub(super) fn modelled(cards: &[Bytes], compute_capability: (u32, u32)) -> Machi
         compute_capability: Some(compute_capability),
         gfx_target: None,
         bandwidth_gb_s: None,
+        fp16_tflops: None,
+        metal_family: None,
         pcie: None,
         drives_display: false,
         driver: None,

@@ -27,9 +27,9 @@ pub(super) fn shared<'a>(machine: &'a Machine, beside: &[Beside]) -> Cow<'a, Mac
             .saturating_mul(machine.gpus.len())
     };
     for (index, gpu) in shared.gpus.iter_mut().enumerate() {
-        gpu.memory.in_use = gpu.memory.in_use + taken(index);
+        gpu.memory.in_use += taken(index);
     }
-    shared.host.in_use = shared.host.in_use + taken(host);
+    shared.host.in_use += taken(host);
     Cow::Owned(shared)
 }
 
