@@ -86,7 +86,7 @@ fn fits_for_sure(subject: &Subject<'_>, longer: &Config, planned: &Measured) -> 
     let scaled =
         |bytes: Bytes| bytes.mul_ratio(to.cells.max(from.cells), from.cells) + Bytes::new(1);
     let used = planned.used_with(&caches, scaled);
-    left(subject, to, planned.output, &used, subject.inputs.margin)
+    left(subject, planned, to, &used, subject.inputs.margin)
         .iter()
         .all(|left| *left >= 0)
 }
@@ -131,20 +131,14 @@ pub(super) fn slack(
     let Ok(measured) = subject.measure(config, overflows, Purpose::Allocation) else {
         return vec![-1];
     };
-    left(
-        subject,
-        measured.shape,
-        measured.output,
-        &measured.used(),
-        margin,
-    )
+    left(subject, &measured, measured.shape, &measured.used(), margin)
 }
 
 /// What is left of what every device has free, given what is used.
 fn left(
     subject: &Subject<'_>,
+    measured: &Measured,
     shape: Shape,
-    output: Bytes,
     used: &[Used],
     margin: Margin,
 ) -> Vec<i64> {
@@ -174,10 +168,14 @@ fn left(
                 .saturating_sub(signed(margin.of(memory.usable)))
         })
         .collect();
-    let host = used
-        .last()
-        .map_or(0, |used| used.total)
-        .saturating_add(signed(output))
+    let host = used.last().copied().unwrap_or_default();
+    let running = host.total.saturating_add(signed(measured.output));
+    // Before there are caches and graphs, the loader needs room of its own.
+    let staging = measured.host_weights.staging.bytes();
+    let loading = host.model.saturating_add(signed(staging));
+    let host = running
+        .max(loading)
+        .saturating_add(signed(measured.host_weights.locked_between))
         .saturating_add(signed(host_overhead_bytes(model)));
     let free = match machine.pool() {
         // What the GPU takes of one memory is gone for the processor, and the margin is one of the GPU.

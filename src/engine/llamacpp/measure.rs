@@ -9,7 +9,7 @@ use super::compute::{
 };
 use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
 use super::file_type::FileType;
-use super::host::widest_input;
+use super::host::{HostWeights, Loader, widest_input};
 use super::kv_cache::{self, Cells, Kind, LayerCache};
 use super::output;
 use super::placement::{self, Placement, PlacementConfig};
@@ -43,6 +43,9 @@ pub(super) struct Measured {
     pub(super) states: Vec<recurrent::Group>,
     pub(super) output: Bytes,
     pub(super) compute: Buffers,
+    /// How main memory holds weights, and what loading takes.
+    pub(super) loader: Loader,
+    pub(super) host_weights: HostWeights,
 }
 
 /// Tensors in their places.
@@ -182,7 +185,13 @@ impl<'a> Subject<'a> {
         let rolls_back = recurrent::rolls_back(self.table.architecture);
         let states = recurrent::groups(&self.states, rolls_back, config, shape, homes);
         let compute = self.compute(config, shape, &placed, !overflows.is_empty(), purpose);
+        let loader = self.loader(config);
+        let host_weights = self.inputs.memo.get(&(placed.fingerprint, loader), || {
+            HostWeights::new(loader, &placed.placement, &self.table)
+        });
         Ok(Measured {
+            loader,
+            host_weights: *host_weights,
             shape,
             caches,
             states,
@@ -193,10 +202,17 @@ impl<'a> Subject<'a> {
     }
 
     /// The weights of every GPU as terms, the host last; kept, since every tensor is added up.
-    pub(super) fn weights_terms(&self, placed: &Placed) -> Arc<Vec<Vec<Term>>> {
-        self.inputs.memo.get(&placed.fingerprint, || {
-            placement::weights_terms(&placed.placement, &self.table)
+    pub(super) fn weights_terms(&self, measured: &Measured) -> Arc<Vec<Vec<Term>>> {
+        let Measured { placed, loader, .. } = measured;
+        let key = (placed.fingerprint, *loader);
+        self.inputs.memo.get(&key, || {
+            placement::weights_terms(&placed.placement, &self.table, *loader)
         })
+    }
+
+    fn loader(&self, config: &Config) -> Loader {
+        let architecture = self.table.architecture;
+        Loader::new(config, self.inputs.machine, &self.devices, architecture)
     }
 
     /// Every tensor in its place, kept.
@@ -217,6 +233,7 @@ impl<'a> Subject<'a> {
             main_gpu: 0,
             overrides: &config.overrides,
             overflows,
+            packing: self.loader(config).packing,
         };
         let split: Vec<u64> = config
             .tensor_split
@@ -231,6 +248,7 @@ impl<'a> Subject<'a> {
             split,
             &config.overrides,
             overflows,
+            request.packing,
         )
             .hash(&mut hasher);
         let fingerprint = hasher.finish();

@@ -4,7 +4,7 @@ use super::auto::{self, Fitted};
 use super::compute::Purpose;
 use super::config::{self, Config};
 use super::file_type::FileType;
-use super::host::{cache_terms, gpu_overhead, host_overhead};
+use super::host::{cache_terms, gpu_overhead, host_overhead, loading, locked_between};
 use super::limits;
 use super::measure::{Measured, Subject};
 use super::notes;
@@ -12,7 +12,9 @@ use super::resolved::{Choices, resolved};
 use super::terms;
 use super::traffic;
 use crate::engine::{Derived, Inputs, Outcome};
+use crate::hardware::Machine;
 use crate::projection::{DeviceTerms, Moment, Note, Projection, Term};
+use crate::units::Bytes;
 
 /// What the engine would make of a plan.
 pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
@@ -92,7 +94,15 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
     let inputs = &subject.inputs;
     let flash = Some(measured.compute.flash_attn);
     let run = running(subject, config, measured);
-    let load = loading(&run);
+    let gpus: Bytes = measured
+        .placed
+        .placement
+        .gpus
+        .iter()
+        .map(|gpu| gpu.bytes)
+        .sum();
+    let load = loading(measured.loader, &measured.host_weights, gpus, &run);
+    let peak = peak(inputs.machine, [&load, &run]);
     notes::after(
         &notes::Seen {
             machine: inputs.machine,
@@ -123,7 +133,7 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
                     devices: run,
                 },
             ],
-            peak: 1,
+            peak,
         },
         resolved: resolved(
             inputs,
@@ -141,6 +151,25 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
         derived: derived(subject, chosen),
         traffic: Some(traffic::of(subject, config, &measured.placed)),
     }
+}
+
+/// Index of the moment in which the device with the least room has least; the later one where they are equal.
+fn peak(machine: &Machine, moments: [&Vec<DeviceTerms>; 2]) -> usize {
+    let tightest = |devices: &Vec<DeviceTerms>| {
+        let gpus = machine.gpus.iter().zip(devices);
+        let host = devices.last().map(|host| {
+            let ram = machine.host.ram;
+            ram.signed_sub(machine.host.in_use + host.total())
+        });
+        gpus.map(|(gpu, device)| {
+            let memory = gpu.memory;
+            memory.usable.signed_sub(memory.in_use + device.total())
+        })
+        .chain(host)
+        .min()
+    };
+    let [load, run] = moments.map(tightest);
+    usize::from(load >= run)
 }
 
 fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
@@ -199,6 +228,7 @@ fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<D
         machine.host.ram,
     ));
     host.push(host_overhead(model));
+    host.extend(locked_between(&measured.host_weights));
     devices.push(DeviceTerms { terms: host });
     devices
 }
@@ -211,7 +241,7 @@ fn buffers(
     home: Option<usize>,
 ) -> Vec<Term> {
     let mut all = Vec::with_capacity(8);
-    let weights = subject.weights_terms(&measured.placed);
+    let weights = subject.weights_terms(measured);
     let position = home.unwrap_or(subject.devices.len());
     all.extend(weights.get(position).into_iter().flatten().cloned());
     let here = measured.caches.iter().filter(|group| group.home == home);
@@ -227,21 +257,6 @@ fn buffers(
             .and_then(|buffer| terms::compute(buffer, measured.compute.exactness, measured.shape)),
     );
     all
-}
-
-/// What is there when the weights have been read, before caches and graphs.
-fn loading(run: &[DeviceTerms]) -> Vec<DeviceTerms> {
-    use crate::projection::Category::{Overhead, Weights};
-    run.iter()
-        .map(|device| DeviceTerms {
-            terms: device
-                .terms
-                .iter()
-                .filter(|term| matches!(term.category, Weights | Overhead))
-                .cloned()
-                .collect(),
-        })
-        .collect()
 }
 
 /// A plan that the engine refuses before it allocates anything.

@@ -7,8 +7,10 @@ use crate::units::Bytes;
 /// A GPU the engine uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Device<'a> {
-    /// Its index in the machine.
+    /// Its index among the GPUs of all nodes.
     pub(in super::super) index: usize,
+    /// Its node; those after the first are reached by RPC.
+    pub(in super::super) node: u32,
     /// What it is.
     pub(in super::super) gpu: &'a Gpu,
 }
@@ -22,7 +24,11 @@ pub(in super::super) fn devices<'a>(machine: &'a Machine, config: &Config) -> Ve
         .iter()
         .enumerate()
         .filter(|(_, gpu)| gpu.unified != discrete)
-        .map(|(index, gpu)| Device { index, gpu })
+        .map(|(index, gpu)| Device {
+            index,
+            node: 0,
+            gpu,
+        })
         .collect();
     if config.split_mode == SplitMode::None {
         let main = config.main_gpu.and_then(|main| devices.get(main)).copied();
@@ -41,6 +47,11 @@ pub(in super::super) fn free_memory(gpu: &Gpu, host_free: Bytes) -> u64 {
 }
 
 impl Device<'_> {
+    /// It is on another node, reached by RPC.
+    pub(in super::super) fn is_remote(&self) -> bool {
+        self.node > 0
+    }
+
     /// Compute capability times ten; where there is none, that of a current card, whose rules other backends come
     /// closest to.
     pub(in super::super) fn compute_capability(&self) -> u32 {

@@ -82,7 +82,7 @@ fn pools(gpu: &Gpu, width: u64, micro_batch: u64) -> Option<Term> {
     // The pool grows in steps of the driver's granularity, 2 MiB.
     let most = workspace + inputs.align_up(2 * MIB);
     let why = Why::new(
-        "llama.cpp/overhead/pools",
+        super::loading::POOLS,
         "{workspace} of cuBLAS workspace + {tokens} tokens × {width} inputs of the widest matrix in 8 bits, taken as \
          the first batches run",
         "ggml/src/ggml-cuda/common.cuh and mmq.cu, 0.6.0-dev",

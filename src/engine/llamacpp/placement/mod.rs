@@ -12,6 +12,7 @@ pub(in crate::engine::llamacpp) use why::weights_terms;
 
 use super::auto::Overflow;
 use super::config::{Override, SplitMode};
+use super::host::Packing;
 use super::tensors::{Layer, Row, TensorTable};
 use crate::engine::Memo;
 use crate::units::Bytes;
@@ -52,6 +53,8 @@ pub(in crate::engine::llamacpp) struct PlacementConfig<'a> {
     pub(in crate::engine::llamacpp) overrides: &'a [Override],
     /// Overrides that the engine's own fit adds; it does so only where the user has none.
     pub(in crate::engine::llamacpp) overflows: &'a [Overflow],
+    /// The processor keeps weights in a layout of its own, where it has one.
+    pub(in crate::engine::llamacpp) packing: Option<Packing>,
 }
 
 /// Where everything lives.
@@ -69,6 +72,8 @@ pub(in crate::engine::llamacpp) struct Placement {
     pub(in crate::engine::llamacpp) gpus: Vec<Share>,
     /// What they take of main memory.
     pub(in crate::engine::llamacpp) host: Share,
+    /// Layout of weights in main memory.
+    packing: Option<Packing>,
 }
 
 /// The weights of one device.
@@ -103,6 +108,7 @@ impl Placement {
             copies: Vec::new(),
             gpus: vec![Share::default(); config.free.len()],
             host: Share::default(),
+            packing: config.packing,
         };
         for (index, row) in table.rows.iter().enumerate() {
             let device = placement.place(index, row, &rules, table);
@@ -210,14 +216,29 @@ impl Placement {
             (false, true) => self.output,
             (false, false) => Device::Host,
         };
-        if head != device || table.architecture.makes_head_first() {
+        // A product's layout is not that of a table: the embedding cannot serve as both.
+        let repacked = head == Device::Host && self.packing.is_some_and(|own| own.takes_head(row));
+        if head != device || repacked || table.architecture.makes_head_first() {
             self.copy(index, row, head);
+        }
+    }
+
+    /// What a tensor takes of a device.
+    pub(in crate::engine::llamacpp) fn size(&self, row: &Row, device: Device) -> Bytes {
+        match device {
+            Device::Host => {
+                row.host_bytes
+                    + self
+                        .packing
+                        .map_or(Bytes::ZERO, |packing| packing.extra(row))
+            }
+            Device::Gpu(_) => row.gpu_bytes,
         }
     }
 
     fn copy(&mut self, index: usize, row: &Row, device: Device) {
         self.copies.push((index, device));
-        let bytes = size(row, device);
+        let bytes = self.size(row, device);
         if let Some(share) = self.share(device) {
             share.bytes += bytes;
             share.copied += bytes;
@@ -225,19 +246,12 @@ impl Placement {
     }
 
     fn add(&mut self, row: &Row, device: Device, moved: bool) {
-        let bytes = size(row, device);
+        let bytes = self.size(row, device);
         if let Some(share) = self.share(device) {
             share.bytes += bytes;
             if moved {
                 share.moved += bytes;
             }
         }
-    }
-}
-
-fn size(row: &Row, device: Device) -> Bytes {
-    match device {
-        Device::Host => row.host_bytes,
-        Device::Gpu(_) => row.gpu_bytes,
     }
 }

@@ -93,6 +93,7 @@ mod tests {
             main_gpu: 0,
             overrides: &[],
             overflows: &[],
+            packing: None,
         };
         let assigned = assign(&config, blocks).expect("accepted");
         let mut counts = vec![0; gpus + 1];

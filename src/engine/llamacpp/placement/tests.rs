@@ -4,7 +4,9 @@ use super::{Device, Error, Placement, PlacementConfig, weights_terms};
 use crate::engine::Memo;
 use crate::engine::llamacpp::config::{Override, SplitMode};
 use crate::engine::llamacpp::file_type::FileType;
+use crate::engine::llamacpp::host::tests::{loader, machine};
 use crate::engine::llamacpp::tensors::TensorTable;
+use crate::hardware::Vendor;
 use crate::model::from_config;
 use crate::units::Bytes;
 
@@ -32,6 +34,7 @@ fn place(gpus: usize, gpu_layers: u64, overrides: &[Override]) -> Result<Placeme
         main_gpu: 0,
         overrides,
         overflows: &[],
+        packing: None,
     };
     Placement::new(&config, &table(), &Memo::default())
 }
@@ -119,7 +122,8 @@ fn refusals_say_what_is_wrong() {
 fn terms_say_what_a_device_holds() {
     let table = table();
     let texts = |placement: &Placement, device: Device| {
-        let mut all = weights_terms(placement, &table);
+        let loader = loader(&machine(&[Vendor::Nvidia], &[]), &[]);
+        let mut all = weights_terms(placement, &table, loader);
         let terms = all.remove(device.gpu().unwrap_or(placement.gpus.len()));
         let total: Bytes = terms.iter().map(|term| term.bytes).sum();
         assert_eq!(total, placement.of(device).bytes);
@@ -137,8 +141,8 @@ fn terms_say_what_a_device_holds() {
     assert_eq!(
         texts(&placement, Device::Host),
         [
-            "F16: 15 tensors in F16 = 4.2 MiB, 10 in F32 = 13.0 KiB over the input embedding and 2 of 4 blocks; 16.03 bits per weight over the whole file",
-            "kept in main memory by expert offload or tensor overrides, or because the GPU lacks the operation: 6 tensors in F16 = 3.0 MiB",
+            "F16: 15 tensors in F16 = 4.2 MiB, 10 in F32 = 13.0 KiB over the input embedding and 2 of 4 blocks; pages of the file: every token needs them, and what the system drops is read from the disk again",
+            "kept in main memory by expert offload or tensor overrides, or because the GPU lacks the operation: 6 tensors in F16 = 3.0 MiB; pages of the file: every token needs them, and what the system drops is read from the disk again",
         ]
     );
     let none = place(1, 0, &[]).expect("placed");

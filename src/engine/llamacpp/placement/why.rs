@@ -1,37 +1,53 @@
 //! Weights as terms.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use super::{Device, Placement, size};
+use super::{Device, Placement};
+use crate::engine::llamacpp::host::{Loader, Residence};
 use crate::engine::llamacpp::tensors::{Row, TensorTable};
 use crate::projection::{Category, Term, Why};
 use crate::quant::Type;
 use crate::units::Bytes;
+
+/// Why a tensor is on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reason {
+    /// By the order of layers.
+    Own,
+    /// It is there a second time.
+    Copied,
+    /// Overrides sent it.
+    Moved,
+}
+
+/// The tensors of one device by the reason they are there, and how main memory holds them.
+type Tensors = BTreeMap<(Reason, Option<Residence>), Sums>;
 
 /// The weights of every device, GPUs first: what belongs there, what is held a second time, what was sent there. Empty
 /// parts are left out. Adds up every tensor: keep it.
 pub(in crate::engine::llamacpp) fn weights_terms(
     placement: &Placement,
     table: &TensorTable,
+    loader: Loader,
 ) -> Vec<Vec<Term>> {
     let mut shares: Vec<Tensors> = vec![Tensors::default(); placement.gpus.len() + 1];
-    let position = |device: Device| device.gpu().unwrap_or(placement.gpus.len());
+    let mut add = |row: &Row, device: Device, reason: Reason| {
+        let held = (device == Device::Host).then(|| loader.residence(row));
+        let position = device.gpu().unwrap_or(placement.gpus.len());
+        if let Some(share) = shares.get_mut(position) {
+            let sums = share.entry((reason, held)).or_default();
+            sums.add(row, placement.size(row, device));
+        }
+    };
     for (row, device) in table.rows.iter().zip(&placement.rows) {
         let Some(device) = *device else { continue };
         let moved = placement.home(row) != Some(device);
-        if let Some(share) = shares.get_mut(position(device)) {
-            let part = if moved {
-                &mut share.moved
-            } else {
-                &mut share.own
-            };
-            part.add(row, device);
-        }
+        add(row, device, if moved { Reason::Moved } else { Reason::Own });
     }
     for (index, device) in &placement.copies {
-        let row = table.rows.get(*index);
-        if let (Some(row), Some(share)) = (row, shares.get_mut(position(*device))) {
-            share.copied.add(row, *device);
+        if let Some(row) = table.rows.get(*index) {
+            add(row, *device, Reason::Copied);
         }
     }
     shares
@@ -44,7 +60,7 @@ pub(in crate::engine::llamacpp) fn weights_terms(
             } else {
                 Device::Host
             };
-            terms(placement, table, device, share)
+            terms(placement, table, device, (share, loader))
         })
         .collect()
 }
@@ -53,36 +69,59 @@ fn terms(
     placement: &Placement,
     table: &TensorTable,
     device: Device,
-    tensors: &Tensors,
+    (tensors, loader): (&Tensors, Loader),
 ) -> Vec<Term> {
     let blocks = placement.of(device).blocks;
     let output = placement.output == device;
-    [
-        (&tensors.own, own_why(device, output), OWN_SOURCE),
-        (&tensors.copied, COPIED, COPIED_SOURCE),
-        (&tensors.moved, moved_why(device), MOVED_SOURCE),
-    ]
-    .into_iter()
-    .filter(|(sums, ..)| sums.bytes() > Bytes::ZERO)
-    .map(|(sums, (rule, template), source)| {
-        let why = Why::new(rule, template, source)
-            .with("file_type", table.file_type.name())
-            .with("tensors", sums.sentence())
-            .with("bits_per_weight", table.bits_per_weight())
-            .with("blocks", blocks)
-            .with("all_blocks", u64::from(table.blocks))
-            .with("bytes", sums.bytes());
-        Term::exact(Category::Weights, sums.bytes(), why)
-    })
-    .collect()
+    tensors
+        .iter()
+        .filter(|(_, sums)| sums.bytes() > Bytes::ZERO)
+        .map(|((reason, held), sums)| {
+            let (rule, template, source) = match reason {
+                Reason::Own => own_why(device, output),
+                Reason::Copied => copied_why(device),
+                Reason::Moved => moved_why(device),
+            };
+            let bytes = sums.bytes();
+            let mut why = Why::new(rule, template, source)
+                .with("file_type", table.file_type.name())
+                .with("tensors", sums.sentence())
+                .with("bits_per_weight", table.bits_per_weight())
+                .with("blocks", blocks)
+                .with("all_blocks", u64::from(table.blocks))
+                .with("bytes", bytes);
+            if let Some(held) = held {
+                why = why.with("held", held_words(*held, loader.locks));
+            }
+            let mut term = Term::exact(Category::Weights, bytes, why);
+            if *held == Some(Residence::OnDemand) {
+                // Rows that nobody asks for never leave the disk.
+                term.range = (Bytes::ZERO, bytes);
+            }
+            term
+        })
+        .collect()
 }
 
-/// The tensors of one device by the reason they are there.
-#[derive(Clone, Default)]
-struct Tensors {
-    own: Sums,
-    copied: Sums,
-    moved: Sums,
+/// How main memory holds weights.
+fn held_words(held: Residence, locked: bool) -> &'static str {
+    match (held, locked) {
+        (Residence::OnDemand, _) => {
+            "left on disk and mapped: a row is read when its token is asked for, and the system may drop it again"
+        }
+        (Residence::Repacked, _) => {
+            "copied into the layout of the processor's vector units: no pages of the file any more, and not to be dropped"
+        }
+        (Residence::Mapped, false) => {
+            "pages of the file: every token needs them, and what the system drops is read from the disk again"
+        }
+        (Residence::Mapped, true) => "pages of the file, locked: the system may not drop them",
+        (Residence::Pinned, _) => {
+            "in memory that the GPU's driver pins: the system can neither move nor drop it"
+        }
+        (Residence::Read, false) => "read into ordinary memory, which the system can only swap",
+        (Residence::Read, true) => "read into memory that is locked: the system may not swap it",
+    }
 }
 
 /// Number and bytes of tensors by type.
@@ -93,8 +132,7 @@ struct Sums(Vec<(Type, u64, Bytes)>);
 const NAMED_TYPES: usize = 4;
 
 impl Sums {
-    fn add(&mut self, row: &Row, device: Device) {
-        let bytes = size(row, device);
+    fn add(&mut self, row: &Row, bytes: Bytes) {
         match self.0.iter_mut().find(|(kind, ..)| *kind == row.kind) {
             Some((_, number, sum)) => {
                 *number += 1;
@@ -135,9 +173,11 @@ impl Sums {
 const OWN_SOURCE: &str =
     "src/llama-quant.cpp, src/llama-model.cpp load_tensors (llama.cpp 0.6.0-dev)";
 
+type Words = (&'static str, &'static str, &'static str);
+
 /// What a device holds by the order of layers.
-fn own_why(device: Device, output: bool) -> (&'static str, &'static str) {
-    match (device, output) {
+fn own_why(device: Device, output: bool) -> Words {
+    let (rule, template) = match (device, output) {
         (Device::Gpu(_), true) => (
             "llama.cpp/weights/blocks-and-output",
             "{file_type}: {tensors} over {blocks} of {all_blocks} blocks and the output layer; {bits_per_weight} bits per weight over the whole file",
@@ -148,35 +188,48 @@ fn own_why(device: Device, output: bool) -> (&'static str, &'static str) {
         ),
         (Device::Host, true) => (
             "llama.cpp/weights/input-blocks-and-output",
-            "{file_type}: {tensors} over the input embedding, {blocks} of {all_blocks} blocks and the output layer; {bits_per_weight} bits per weight over the whole file",
+            "{file_type}: {tensors} over the input embedding, {blocks} of {all_blocks} blocks and the output layer; {held}",
         ),
         (Device::Host, false) => (
             "llama.cpp/weights/input-and-blocks",
-            "{file_type}: {tensors} over the input embedding and {blocks} of {all_blocks} blocks; {bits_per_weight} bits per weight over the whole file",
+            "{file_type}: {tensors} over the input embedding and {blocks} of {all_blocks} blocks; {held}",
         ),
-    }
+    };
+    (rule, template, OWN_SOURCE)
 }
 
-const COPIED: (&str, &str) = (
-    "llama.cpp/weights/copies",
-    "held a second time, because a block or the output layer here needs it (the embedding as output head, rotary factors): {tensors}",
-);
-const COPIED_SOURCE: &str =
-    "src/llama-model-loader.cpp create_tensor, TENSOR_DUPLICATED (llama.cpp 0.6.0-dev)";
+/// What a device holds of tensors that are elsewhere too.
+fn copied_why(device: Device) -> Words {
+    let template = match device {
+        Device::Gpu(_) => {
+            "held a second time, because a block or the output layer here needs it (the embedding as output head, rotary factors): {tensors}"
+        }
+        Device::Host => {
+            "held a second time, because a block or the output layer here needs it (the embedding as output head, rotary factors): {tensors}; {held}"
+        }
+    };
+    (
+        "llama.cpp/weights/copies",
+        template,
+        "src/llama-model-loader.cpp create_tensor, TENSOR_DUPLICATED (llama.cpp 0.6.0-dev)",
+    )
+}
 
 /// What a device holds against the order of layers.
-fn moved_why(device: Device) -> (&'static str, &'static str) {
-    match device {
+fn moved_why(device: Device) -> Words {
+    let (rule, template) = match device {
         Device::Gpu(_) => (
             "llama.cpp/weights/sent",
             "sent here by tensor overrides: {tensors}",
         ),
         Device::Host => (
             "llama.cpp/weights/kept",
-            "kept in main memory by expert offload or tensor overrides, or because the GPU lacks the operation: {tensors}",
+            "kept in main memory by expert offload or tensor overrides, or because the GPU lacks the operation: {tensors}; {held}",
         ),
-    }
+    };
+    (
+        rule,
+        template,
+        "src/llama-model-loader.cpp create_tensor, tensor_buft_overrides (llama.cpp 0.6.0-dev)",
+    )
 }
-
-const MOVED_SOURCE: &str =
-    "src/llama-model-loader.cpp create_tensor, tensor_buft_overrides (llama.cpp 0.6.0-dev)";
