@@ -126,8 +126,10 @@ impl<'a> Builder<'a> {
         batch: Batch,
         fused: Kernels,
     ) -> Self {
+        // Tensors of a block, copies included, so that the arena seldom grows.
+        let per_block = if plan.trunk.streams > 1 { 352 } else { 192 };
         Self {
-            graph: Graph::with_capacity(plan.blocks.len() * 192 + 256),
+            graph: Graph::with_capacity(plan.blocks.len() * per_block + 256),
             plan,
             load,
             rules,
