@@ -16,6 +16,8 @@ mod compute;
 mod export;
 #[path = "core/hardware/mod.rs"]
 mod hardware;
+#[path = "core/host_memory.rs"]
+mod host_memory;
 #[path = "core/limits.rs"]
 mod limits;
 #[path = "core/llamacpp_fit/mod.rs"]

@@ -151,7 +151,7 @@ fn left(
         .zip(used)
         .map(|(device, used)| {
             let micro_batch = shape.micro_batch;
-            let overhead = gpu_overhead_bytes(device.gpu, subject.width, micro_batch);
+            let overhead = gpu_overhead_bytes(device.gpu, machine.os, subject.width, micro_batch);
             used.total.saturating_add(signed(overhead))
         })
         .collect();

@@ -143,6 +143,8 @@ impl<'a> Subject<'a> {
             self.table.fingerprint,
             self.inputs.margin,
             (machine.host.ram, machine.host.in_use),
+            // What the processor repacks, and what drivers take.
+            (machine.os, &machine.host.cpu_features, machine.nodes),
             memory,
         )
     }

@@ -111,6 +111,10 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
             trained: subject.trained,
             caches: &measured.caches,
             devices: &run,
+            load: &load,
+            loader: measured.loader,
+            host_weights: &measured.host_weights,
+            file: subject.table.file_bytes(),
             flash,
             margin: inputs.margin,
             fitted: chosen
@@ -211,6 +215,7 @@ fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<D
         let mut terms = buffers(subject, config, measured, Some(position));
         terms.extend(gpu_overhead(
             device.gpu,
+            machine.os,
             subject.width,
             measured.shape.micro_batch,
         ));

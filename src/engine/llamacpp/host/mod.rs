@@ -1,6 +1,7 @@
 //! What the engine takes beside its buffers, and what it may take from main memory later.
 
 mod cache;
+mod context;
 mod loader;
 mod loading;
 mod overhead;

@@ -1,10 +1,10 @@
 //! What only the finished projection shows.
 
-use super::machine::spills;
 use super::set_number;
 use crate::engine::Margin;
 use crate::engine::llamacpp::compute::Exactness;
-use crate::engine::llamacpp::config::{Config, LoadMode, Shape};
+use crate::engine::llamacpp::config::{Config, Shape};
+use crate::engine::llamacpp::host::{HostWeights, Loader};
 use crate::engine::llamacpp::kv_cache;
 use crate::hardware::Machine;
 use crate::plan::Value;
@@ -27,6 +27,14 @@ pub(in super::super) struct Seen<'a> {
     pub(in super::super) caches: &'a [kv_cache::Group],
     /// Terms when running: GPUs in machine order, the host last.
     pub(in super::super) devices: &'a [DeviceTerms],
+    /// Terms while loading, in the same order.
+    pub(in super::super) load: &'a [DeviceTerms],
+    /// How the loader works.
+    pub(in super::super) loader: Loader,
+    /// How main memory holds weights.
+    pub(in super::super) host_weights: &'a HostWeights,
+    /// Bytes of the file.
+    pub(in super::super) file: Bytes,
     /// Whether flash attention is on in the end; `None` where that is not known.
     pub(in super::super) flash: Option<bool>,
     /// Memory to keep free on each GPU.
@@ -41,7 +49,7 @@ pub(in super::super) struct Seen<'a> {
 pub(in super::super) fn after(seen: &Seen<'_>, notes: &mut Vec<Note>) {
     context(seen, notes);
     attention(seen, notes);
-    memory(seen, notes);
+    super::memory::memory(seen, notes);
     margin(seen, notes);
     if seen.graphs == Exactness::Approximate {
         notes.push(Note::warning(
@@ -130,44 +138,6 @@ fn attention(seen: &Seen<'_>, notes: &mut Vec<Note>) {
     }
 }
 
-fn memory(seen: &Seen<'_>, notes: &mut Vec<Note>) {
-    let machine = seen.machine;
-    let gpus = machine.gpus.iter().zip(seen.devices);
-    let over = gpus
-        .filter(|(gpu, terms)| terms.total() + gpu.memory.in_use > gpu.memory.usable)
-        .count();
-    if over > 0 && spills(machine) {
-        notes.push(Note::warning(
-            "spills-to-main-memory",
-            "On Windows the driver lends main memory to a GPU that is full: it starts, but many times slower. The NVIDIA \
-             control panel can forbid that (CUDA - Sysmem Fallback Policy).",
-        ));
-    }
-    let host = seen.devices.last().map(DeviceTerms::total);
-    let free = machine.host.ram.saturating_sub(machine.host.in_use);
-    if host.is_some_and(|host| host > free) && host_is_mapped(seen) {
-        notes.push(
-            Note::warning(
-                "mapped-beyond-memory",
-                format!(
-                    "More is mapped than main memory has free ({free}): the server starts and reads weights from the disk \
-                     again and again, very slowly."
-                ),
-            )
-            .on("load_mode"),
-        );
-    }
-    if seen.config.load_mode.locks() && machine.os != crate::hardware::Os::Windows {
-        notes.push(
-            Note::hint(
-                "lock-limit",
-                "Locking needs a high enough limit (ulimit -l); without it the engine only warns and goes on.",
-            )
-            .on("load_mode"),
-        );
-    }
-}
-
 /// Fitting counts the engine's own buffers (`common/fit.cpp`, 0.6.0-dev), and what the driver takes for the process
 /// comes out of the margin that it keeps.
 fn margin(seen: &Seen<'_>, notes: &mut Vec<Note>) {
@@ -202,13 +172,4 @@ fn margin(seen: &Seen<'_>, notes: &mut Vec<Note>) {
             ),
         ));
     }
-}
-
-fn host_is_mapped(seen: &Seen<'_>) -> bool {
-    seen.config.load_mode.maps()
-        && seen.config.load_mode != LoadMode::MappedLocked
-        && seen
-            .devices
-            .iter()
-            .any(|device| device.total() > Bytes::ZERO)
 }

@@ -33,6 +33,9 @@ pub(in super::super) fn machine(
     left_out(machine, devices, notes);
     makers(devices, notes);
     shares(config, devices, notes);
+    desktop(machine, devices, notes);
+    error_correction(devices, notes);
+    shared_by_setting(machine, devices, notes);
     for device in devices {
         if device.gpu.memory.usable == Bytes::ZERO {
             notes.push(Note::warning(
@@ -99,6 +102,72 @@ fn shares(config: &Config, devices: &[Device<'_>], notes: &mut Vec<Note>) {
             .on("tensor_split"),
         );
     }
+}
+
+/// What the desktop takes is not in a plan for a machine that is only described.
+fn desktop(machine: &Machine, devices: &[Device<'_>], notes: &mut Vec<Note>) {
+    let shows = |device: &&Device<'_>| {
+        let gpu = device.gpu;
+        let display = gpu.drives_display || machine.os == Os::Windows && device.index == 0;
+        display && !gpu.unified && gpu.memory.in_use == Bytes::ZERO
+    };
+    if let Some(device) = devices.iter().find(shows) {
+        notes.push(Note::hint(
+            "desktop-not-counted",
+            format!(
+                "Nothing is counted for the desktop on GPU {}. Windows took 1.2 GiB of a 12 GiB card before anything was \
+                 started (a public fit table); say in_use_mib, or connect the screen elsewhere.",
+                device.index
+            ),
+        ));
+    }
+}
+
+/// Sizes in GiB of cards with GDDR memory whose error correction can be switched.
+const WITH_SWITCH_GIB: [u64; 6] = [8, 12, 16, 24, 32, 48];
+
+/// Error correction inside of GDDR memory takes a sixteenth of it: totals of 23028 and 46068 MiB against 24564 and 49140
+/// without (drivers' totals of A10, L40S, T4 and others, with and without).
+fn error_correction(devices: &[Device<'_>], notes: &mut Vec<Note>) {
+    let corrected = devices.iter().find_map(|device| {
+        let total = device.gpu.memory.total;
+        let plain = total.mul_ratio(16, 15);
+        let fits = |gib: &u64| {
+            let nominal = Bytes::from_gib(*gib);
+            plain <= nominal && nominal.saturating_sub(plain) <= nominal.mul_ratio(1, 1000)
+        };
+        let nvidia = device.gpu.vendor == Vendor::Nvidia && !device.gpu.unified;
+        (nvidia && WITH_SWITCH_GIB.iter().any(fits))
+            .then(|| (device.index, plain.saturating_sub(total)))
+    });
+    if let Some((index, taken)) = corrected {
+        notes.push(Note::hint(
+            "error-correction",
+            format!(
+                "GPU {index} seems to run with error correction, which takes a sixteenth of its memory: {taken}. \
+                 `nvidia-smi -i {index} -e 0` and a restart give it back, at the price of undetected errors."
+            ),
+        ));
+    }
+}
+
+/// The share of a GPU without memory of its own is a setting of firmware or driver.
+fn shared_by_setting(machine: &Machine, devices: &[Device<'_>], notes: &mut Vec<Note>) {
+    let (Some(pool), [device]) = (machine.pool(), devices) else {
+        return;
+    };
+    if device.gpu.vendor != Vendor::Amd {
+        return;
+    }
+    let (share, all) = (pool.gpu.memory.usable, pool.bytes);
+    notes.push(Note::hint(
+        "share-by-setting",
+        format!(
+            "The GPU may take {share} of {all}: the firmware's carve-out and what the driver may map (half of main memory \
+             unless ttm.pages_limit or amdgpu.gttsize say otherwise). Backends see different parts: ROCm sometimes the \
+             carve-out alone (ggml-org/llama.cpp#19818), Vulkan less than 96 GiB; `llama-server --list-devices` tells."
+        ),
+    ));
 }
 
 /// Windows lends main memory to a full GPU instead of failing.

@@ -3,6 +3,7 @@
 mod after;
 mod file;
 mod machine;
+mod memory;
 mod refusals;
 
 pub(super) use after::{Seen, after};
