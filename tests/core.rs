@@ -32,7 +32,11 @@ mod llamacpp_sizes;
 mod models;
 #[path = "core/plans.rs"]
 mod plans;
+#[path = "core/quality.rs"]
+mod quality;
 #[path = "core/report.rs"]
 mod report;
+#[path = "core/speed/mod.rs"]
+mod speed;
 #[path = "core/store.rs"]
 mod store;

@@ -4,6 +4,7 @@ mod accuracy;
 mod answer;
 mod catalog;
 mod detect;
+mod expectations;
 mod export;
 mod opened;
 mod project;

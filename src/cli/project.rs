@@ -8,6 +8,7 @@ use plimsoll::report::{DeviceReport, Report, Verdict};
 use plimsoll::units::{Bytes, GIB};
 
 use super::answer::{print_json, print_plain};
+use super::expectations;
 use super::opened::Opened;
 use super::table::Table;
 use super::{Answer, Failure, PlanArguments};
@@ -86,6 +87,7 @@ fn text(report: &Report, why: bool) -> String {
             format_args!("longest context that fits: {} tokens", grouped(tokens)),
         );
     }
+    text.push_str(&expectations::lines(report));
     text.push_str(&notes(report));
     if why {
         text.push_str(&reasons(report));
@@ -201,6 +203,11 @@ fn cell(device: &DeviceReport, category: Category) -> String {
 
 fn reasons(report: &Report) -> String {
     let mut text = String::new();
+    for (figure, why) in report.speed.iter().flat_map(|speed| &speed.why) {
+        let label = expectations::label(*figure);
+        line(&mut text, format_args!("\nspeed {label}: {}", why.text()));
+        line(&mut text, format_args!("  {}", why.source));
+    }
     for device in &report.devices {
         for term in &device.terms.terms {
             let label = term.category.label();

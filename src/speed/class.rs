@@ -39,8 +39,9 @@ pub struct Class {
     pub label: String,
     vendor: Option<Vendor>,
     unified: Option<bool>,
-    /// CUDA compute capabilities, least and most.
-    capability: Option<[(u32, u32); 2]>,
+    /// Ranges of CUDA compute capabilities, least and most of each.
+    #[serde(default)]
+    capabilities: Vec<[(u32, u32); 2]>,
     /// Beginnings of LLVM targets.
     #[serde(default)]
     gfx: Vec<String>,
@@ -49,13 +50,13 @@ pub struct Class {
     metal: Vec<String>,
     /// Share of the bandwidth that reading weights reaches.
     pub(super) eta: f64,
-    /// Share of the bandwidth that reading caches reaches.
-    pub(super) eta_cache: f64,
+    /// Share of the bandwidth that reading caches reaches: low, likely, high.
+    pub(super) eta_cache: [f64; 3],
     /// Microseconds per layer and token beside reading.
     pub(super) layer_us: f64,
     /// The same for layers with routed experts.
     pub(super) expert_layer_us: f64,
-    /// Nine of ten measured rates of decoding are between these multiples of the likely one.
+    /// At least eight of ten measured rates of decoding are between these multiples of the likely one.
     pub(super) spread: [f64; 2],
     /// The same for models with routed experts.
     pub(super) expert_spread: [f64; 2],
@@ -79,7 +80,7 @@ pub(super) struct RamClass {
     pub(super) eta: f64,
     /// The same for routed experts.
     pub(super) expert_eta: f64,
-    /// Nine of ten measured rates are between these multiples of the likely one.
+    /// At least eight of ten measured rates are between these multiples of the likely one.
     pub(super) spread: [f64; 2],
     /// How many measurements, of which builds, from where.
     pub(super) basis: String,
@@ -100,14 +101,20 @@ pub(super) struct FormatFactor {
 pub(super) struct Links {
     /// GB/s that one lane of PCI Express 4.0 moves.
     pub(super) pcie4_lane_gb_s: f64,
+    /// How much faster several GPUs of a layer split read a prompt than one after the other: low, likely, high.
+    pub(super) pipelining: [f64; 3],
+    /// Power of the number of streams that stands for how many choose their experts independently: fast, likely, slow.
+    pub(super) alike: [f64; 3],
     /// Milliseconds per token for each further GPU of a layer split.
     pub(super) further_gpu_ms: f64,
     /// Matrix rate of one core of a processor in 10^12 operations per second: low, likely, high.
     pub(super) core_tflops: [f64; 3],
     /// GB/s of a disk: low, likely, high.
     pub(super) disk_gb_s: [f64; 3],
-    /// Where these come from.
-    pub(super) basis: String,
+    /// Where `core_tflops` comes from.
+    pub(super) core_basis: String,
+    /// Where `disk_gb_s` comes from.
+    pub(super) disk_basis: String,
 }
 
 impl Class {
@@ -118,10 +125,11 @@ impl Class {
         };
         self.vendor.is_none_or(|vendor| vendor == gpu.vendor)
             && self.unified.is_none_or(|unified| unified == gpu.unified)
-            && self.capability.is_none_or(|[least, most]| {
-                gpu.compute_capability
-                    .is_some_and(|capability| (least..=most).contains(&capability))
-            })
+            && (self.capabilities.is_empty()
+                || gpu.compute_capability.is_some_and(|capability| {
+                    let mut ranges = self.capabilities.iter();
+                    ranges.any(|[least, most]| (least..=most).contains(&&capability))
+                }))
             && starts(&self.gfx, gpu.gfx_target.as_ref())
             && starts(&self.metal, gpu.metal_family.as_ref())
     }
@@ -161,14 +169,15 @@ mod tests {
         let share = |value: f64| value > 0.0 && value <= 1.1;
         let around = |[low, high]: [f64; 2]| low > 0.0 && low <= 1.0 && high >= 1.0;
         for class in &classes.gpus {
-            assert!(share(class.eta) && share(class.eta_cache), "{}", class.id);
+            assert!(share(class.eta), "{}", class.id);
             assert!(
                 around(class.spread) && around(class.expert_spread),
                 "{}",
                 class.id
             );
-            for [low, likely, high] in [class.prefill, class.expert_prefill] {
-                assert!(0.0 < low && low <= likely && likely <= high, "{}", class.id);
+            for [low, likely, high] in [class.prefill, class.expert_prefill, class.eta_cache] {
+                let sorted = 0.0 < low && low <= likely && likely <= high && high <= 1.0;
+                assert!(sorted, "{}", class.id);
             }
             assert!(!class.basis.is_empty(), "{}", class.id);
         }
@@ -181,6 +190,6 @@ mod tests {
             assert!(share(class.eta) && share(class.expert_eta) && around(class.spread));
             assert!(!class.basis.is_empty());
         }
-        assert!(!classes.formats.is_empty() && !classes.links.basis.is_empty());
+        assert!(!classes.formats.is_empty() && !classes.links.core_basis.is_empty());
     }
 }

@@ -41,20 +41,19 @@ pub(super) const GIGA: f64 = 1e9;
 const MICRO: f64 = 1e-6;
 
 impl Time {
-    /// A time whose rate lies between these multiples of the likely one.
-    fn spread(likely: f64, [low, high]: [f64; 2]) -> Self {
-        Self {
-            fast: likely / high,
-            likely,
-            slow: likely / low,
-        }
-    }
-
     pub(super) fn exact(likely: f64) -> Self {
         Self {
             fast: likely,
             likely,
             slow: likely,
+        }
+    }
+
+    pub(super) fn times(self, factor: f64) -> Self {
+        Self {
+            fast: self.fast * factor,
+            likely: self.likely * factor,
+            slow: self.slow * factor,
         }
     }
 
@@ -137,16 +136,18 @@ impl<'a> Rates<'a> {
             } else {
                 class.eta
             };
-            bytes += read.bytes.get() as f64 * read.share(streams) / eta;
+            let [_, alike, _] = CLASSES.links.alike;
+            bytes += read.bytes.get() as f64 * read.share(streams.powf(alike)) / eta;
         }
         bytes += streams * read_per_stream(work, depth) / class.eta;
         let [low, high] = class.spread;
         let seconds = |gb_s: f64| bytes / (gb_s * GIGA);
-        Time {
+        let time = Time {
             fast: seconds(self.ram.high) / high,
             likely: seconds(self.ram.likely),
             slow: seconds(self.ram.low) / low,
-        }
+        };
+        time.and(self.host_products(streams - 1.0, depth))
     }
 
     /// Why the rates of decoding are what they are, one reason per kind of device.
@@ -176,7 +177,7 @@ impl<'a> Rates<'a> {
         Why::new(
             "speed/decode/gpu",
             "{class}: {bytes} of weights per token over {percent} % of {bandwidth} GB/s, and {layer_us} µs for each of {layers} layers",
-            "presets/speed.toml",
+            &class.basis,
         )
         .with("class", class.label.as_str())
         .with("bytes", Bytes::new(bytes as u64))
@@ -184,7 +185,6 @@ impl<'a> Rates<'a> {
         .with("bandwidth", bandwidth)
         .with("layer_us", class.layer_us)
         .with("layers", layers)
-        .with("basis", class.basis.as_str())
     }
 
     fn host_why(&self, class: &'static RamClass) -> Why {
@@ -214,13 +214,12 @@ impl<'a> Rates<'a> {
         } else {
             class.eta
         };
-        Why::new("speed/decode/host", template, "presets/speed.toml")
+        Why::new("speed/decode/host", template, &class.basis)
             .with("bytes", Bytes::new(bytes as u64))
             .with("percent", eta * 100.0)
             .with("bandwidth", self.ram.likely)
             .with("low", self.ram.low)
             .with("high", self.ram.high)
-            .with("basis", class.basis.as_str())
     }
 }
 
@@ -237,26 +236,31 @@ impl GpuRate<'_> {
             bandwidth,
             ..
         } = *self;
-        let has_experts = work.expert_layers > 0;
-        let weights: f64 = work
-            .weights
-            .iter()
-            .map(|read| {
-                let factor = CLASSES.format_factor(read.format);
-                read.bytes.get() as f64 * read.share(streams) / factor
-            })
-            .sum();
-        let cache = streams * read_per_stream(work, depth);
         let dense_layers = work.layers.saturating_sub(work.expert_layers);
-        let seconds = weights / (class.eta * bandwidth)
-            + cache / (class.eta_cache * bandwidth)
-            + MICRO * class.layer_us * dense_layers as f64
+        let layers = MICRO * class.layer_us * dense_layers as f64
             + MICRO * class.expert_layer_us * work.expert_layers as f64;
-        let spread = if has_experts {
+        let weights = |alike: f64| {
+            // Bytes as if all formats were read equally fast.
+            let reads = work.weights.iter().map(|read| {
+                let factor = CLASSES.format_factor(read.format);
+                read.bytes.get() as f64 * read.share(streams.powf(alike)) / factor
+            });
+            reads.sum::<f64>() / (class.eta * bandwidth) + layers
+        };
+        let [low, high] = if work.expert_layers > 0 {
             class.expert_spread
         } else {
             class.spread
         };
-        Time::spread(seconds, spread)
+        let [fast, likely, slow] = CLASSES.links.alike;
+        let cached = streams * read_per_stream(work, depth) / bandwidth;
+        let [cache_low, cache_likely, cache_high] = class.eta_cache;
+        let time = Time {
+            fast: weights(fast) / high + cached / cache_high,
+            likely: weights(likely) + cached / cache_likely,
+            slow: weights(slow) / low + cached / cache_low,
+        };
+        // Products of one stream hide behind reading; those of further streams come on top.
+        time.and(self.products(streams - 1.0, work.operations()))
     }
 }

@@ -41,11 +41,10 @@ pub(super) fn why(traffic: &Traffic) -> Why {
     Why::new(
         "speed/load",
         "{file} from a disk of {low} to {high} GB/s, most likely {likely}; in the system's cache, at the rates of main memory and of the links to the cards",
-        "presets/speed.toml",
+        &CLASSES.links.disk_basis,
     )
     .with("file", traffic.file_bytes)
     .with("low", low)
     .with("likely", likely)
     .with("high", high)
-    .with("basis", CLASSES.links.basis.as_str())
 }

@@ -12,7 +12,7 @@ mod ram;
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::engine::traffic::Traffic;
 use crate::hardware::Machine;
@@ -23,11 +23,11 @@ pub use class::{Class, of_gpu};
 /// A figure with the range in which measurements of comparable machines lie: `low <= likely <= high`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Nine of ten measurements are above it.
+    /// Few comparable measurements are below it: at least eight of ten lie between the two ends.
     pub low: f64,
     /// The middle.
     pub likely: f64,
-    /// Nine of ten measurements are below it.
+    /// Few comparable measurements are above it.
     pub high: f64,
 }
 
@@ -53,6 +53,7 @@ pub struct Speed {
     /// Seconds to load it where the file is in the system's cache already.
     pub reload_seconds: Estimate,
     /// Why, by figure.
+    #[serde(serialize_with = "by_figure")]
     pub why: Vec<(Figure, Why)>,
 }
 
@@ -66,6 +67,19 @@ pub enum Figure {
     Prefill,
     /// [`Speed::load_seconds`] and [`Speed::reload_seconds`].
     Load,
+}
+
+/// Each reason as an object that names its figure.
+fn by_figure<S: Serializer>(why: &[(Figure, Why)], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Reason<'a> {
+        figure: Figure,
+        why: &'a Why,
+    }
+    serializer.collect_seq(why.iter().map(|(figure, why)| Reason {
+        figure: *figure,
+        why,
+    }))
 }
 
 /// What is missing for an estimate.
@@ -110,6 +124,39 @@ pub fn estimate(traffic: &Traffic, machine: &Machine) -> Result<Speed, Missing> 
         reload_seconds,
         why,
     })
+}
+
+/// Tokens per second of so many streams together, each behind so many tokens of context.
+///
+/// # Errors
+/// What is missing.
+pub fn decode(
+    traffic: &Traffic,
+    machine: &Machine,
+    streams: u64,
+    depth: u64,
+) -> Result<Estimate, Missing> {
+    let rates = decode::Rates::of(traffic, machine)?;
+    Ok(rates.tokens_per_second(streams.max(1), depth))
+}
+
+/// Tokens per second at which a prompt of so many tokens is read behind so many others.
+///
+/// # Errors
+/// What is missing.
+pub fn prefill(
+    traffic: &Traffic,
+    machine: &Machine,
+    tokens: u64,
+    depth: u64,
+) -> Result<Estimate, Missing> {
+    let rates = decode::Rates::of(traffic, machine)?;
+    Ok(prefill::tokens_per_second(
+        traffic,
+        &rates,
+        tokens.max(1),
+        depth,
+    ))
 }
 
 impl Estimate {

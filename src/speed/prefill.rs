@@ -9,25 +9,36 @@ use crate::units::Bytes;
 
 /// Tokens per second at the beginning, and seconds for a prompt of the whole planned context.
 pub(super) fn estimate(traffic: &Traffic, rates: &Rates<'_>) -> (Estimate, Estimate) {
-    let tokens = traffic.micro_batch.max(1);
-    let beginning = micro_batch(traffic, rates, tokens, tokens / 2);
-    let rate = Estimate::of_times(
-        beginning.fast,
-        beginning.likely,
-        beginning.slow,
-        tokens as f64,
-    );
+    let beginning = tokens_per_second(traffic, rates, traffic.micro_batch.max(1), 0);
     let prompt = traffic.context.max(1);
-    let batches = (prompt as f64 / tokens as f64).max(1.0);
-    // Attention grows in proportion to the depth, so the middle of the prompt is its mean.
-    let mean = micro_batch(traffic, rates, tokens.min(prompt), prompt / 2);
+    let whole = prompt_time(traffic, rates, prompt, 0);
     let first = rates.tokens_per_second(1, prompt);
     let seconds = Estimate {
-        low: mean.fast * batches + 1.0 / first.high,
-        likely: mean.likely * batches + 1.0 / first.likely,
-        high: mean.slow * batches + 1.0 / first.low,
+        low: whole.fast + 1.0 / first.high,
+        likely: whole.likely + 1.0 / first.likely,
+        high: whole.slow + 1.0 / first.low,
     };
-    (rate, seconds)
+    (beginning, seconds)
+}
+
+/// Tokens per second of a prompt of so many tokens behind so many others.
+pub(super) fn tokens_per_second(
+    traffic: &Traffic,
+    rates: &Rates<'_>,
+    tokens: u64,
+    depth: u64,
+) -> Estimate {
+    let time = prompt_time(traffic, rates, tokens, depth);
+    Estimate::of_times(time.fast, time.likely, time.slow, tokens as f64)
+}
+
+/// Seconds of a prompt, micro-batch by micro-batch.
+fn prompt_time(traffic: &Traffic, rates: &Rates<'_>, tokens: u64, depth: u64) -> Time {
+    let batch = traffic.micro_batch.clamp(1, tokens);
+    let batches = tokens as f64 / batch as f64;
+    // Attention grows in proportion to the depth, so the middle of the prompt is its mean.
+    let middle = depth.saturating_add(tokens / 2);
+    micro_batch(traffic, rates, batch, middle).times(batches)
 }
 
 /// Seconds of one micro-batch behind so many tokens.
@@ -35,8 +46,16 @@ fn micro_batch(traffic: &Traffic, rates: &Rates<'_>, tokens: u64, depth: u64) ->
     let count = tokens as f64;
     let mut time = Time::default();
     for gpu in &rates.gpus {
-        time = time.and(gpu.products(count, gpu.work.operations()));
-        time = time.and(gpu.products(count, gpu.work.attention_operations(depth)));
+        let operations = gpu.work.operations() + gpu.work.attention_operations(depth);
+        time = time.and(gpu.products(count, operations));
+    }
+    if rates.gpus.len() > 1 {
+        let [low, likely, high] = CLASSES.links.pipelining;
+        time = Time {
+            fast: time.fast / high,
+            likely: time.likely / likely,
+            slow: time.slow / low,
+        };
     }
     let host = &traffic.host;
     let uploads = traffic.uploads_from.is_some_and(|least| tokens >= least);
@@ -57,7 +76,7 @@ fn micro_batch(traffic: &Traffic, rates: &Rates<'_>, tokens: u64, depth: u64) ->
 
 impl GpuRate<'_> {
     /// Seconds for so many operations per token.
-    fn products(&self, tokens: f64, operations: f64) -> Time {
+    pub(super) fn products(&self, tokens: f64, operations: f64) -> Time {
         let class = self.class;
         let rate = self.gpu.fp16_tflops.map_or_else(
             || self.bandwidth * class.operations_per_byte,
@@ -85,7 +104,7 @@ const CORES: [f64; 3] = [4.0, 8.0, 32.0];
 
 impl Rates<'_> {
     /// Seconds for a batch on the processor.
-    fn host_products(&self, tokens: f64, depth: u64) -> Time {
+    pub(super) fn host_products(&self, tokens: f64, depth: u64) -> Time {
         let host = self.host();
         let operations = tokens * (host.operations() + host.attention_operations(depth));
         let [few, usual, many] = self
@@ -117,7 +136,7 @@ pub(super) fn why(traffic: &Traffic, rates: &Rates<'_>) -> Why {
         Some(gpu) if uploads && uploaded > Bytes::ZERO => Why::new(
             "speed/prefill/upload",
             "{uploaded} of weights in main memory go over the link at about {link} GB/s for every {tokens} tokens, and {giga} GFLOP per token are computed; a larger ubatch_size makes the uploads count less",
-            "presets/speed.toml; ggml_backend_cuda_device_offload_op, ggml/src/ggml-cuda/ggml-cuda.cu, 0.6.0-dev",
+            "ggml_backend_cuda_device_offload_op, ggml/src/ggml-cuda/ggml-cuda.cu, 0.6.0-dev; uploads of gpt-oss-120b's experts to a RTX 3090",
         )
         .with("uploaded", uploaded)
         .with("link", link::gb_s(gpu.gpu)[1])
@@ -132,18 +151,17 @@ pub(super) fn why(traffic: &Traffic, rates: &Rates<'_>) -> Why {
             Why::new(
                 "speed/prefill/gpu",
                 "{giga} GFLOP per token; GPUs of this class ({class}) reach {low} to {high} % of their matrix rate, so this is a wide range: only a measurement tells",
-                "presets/speed.toml",
+                &gpu.class.basis,
             )
             .with("giga", giga)
             .with("class", gpu.class.label.as_str())
             .with("low", low * 100.0)
             .with("high", high * 100.0)
-            .with("basis", gpu.class.basis.as_str())
         }
         None => Why::new(
             "speed/prefill/host",
             "{giga} GFLOP per token on the processor, which depends on its cores and their vector units: only a measurement tells",
-            "presets/speed.toml",
+            &CLASSES.links.core_basis,
         )
         .with("giga", giga),
     }
