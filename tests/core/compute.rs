@@ -8,7 +8,7 @@ use plimsoll::engine::{self, Inputs, Memo};
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
 use plimsoll::plan::{Settings, Value};
-use plimsoll::projection::Category;
+use plimsoll::projection::{Category, Input, Term};
 use plimsoll::units::Bytes;
 
 /// What differs from case to case: model, machine, settings.
@@ -58,7 +58,7 @@ fn compute_terms(
     settings: &[(&str, &str)],
     context: i64,
     memo: &Memo,
-) -> Vec<Bytes> {
+) -> Vec<Term> {
     let value = |text: &str| {
         text.parse()
             .map_or_else(|_| Value::Text(text.to_owned()), Value::Integer)
@@ -85,13 +85,9 @@ fn compute_terms(
     let moment = outcome.projection.peak_moment().expect("a moment");
     let devices = moment.devices.iter();
     devices
-        .map(|device| {
-            let terms = device.terms.iter();
-            terms
-                .filter(|term| term.category == Category::Compute)
-                .map(|term| term.bytes)
-                .sum()
-        })
+        .flat_map(|device| device.terms.iter())
+        .filter(|term| term.category == Category::Compute)
+        .cloned()
         .collect()
 }
 
@@ -109,13 +105,54 @@ fn ranges_of_contexts_are_exact() {
         let model = preset.model(&serde_json::Map::default()).expect("a model");
         let shared = Memo::default();
         for &context in CONTEXTS {
-            let read = compute_terms(&model, &machine, settings, context, &shared);
-            let alone = compute_terms(&model, &machine, settings, context, &Memo::default());
+            let terms = compute_terms(&model, &machine, settings, context, &shared);
+            let read: Vec<Bytes> = terms.iter().map(|term| term.bytes).collect();
+            let terms = compute_terms(&model, &machine, settings, context, &Memo::default());
+            let alone: Vec<Bytes> = terms.iter().map(|term| term.bytes).collect();
             assert!(
                 alone.iter().any(|bytes| *bytes > Bytes::ZERO),
                 "{name} {context}"
             );
             assert_eq!(read, alone, "{name} {settings:?} {context}");
+        }
+    }
+}
+
+/// What fills a buffer is named with its size, largest first, and is never more than the buffer.
+#[test]
+fn a_compute_buffer_says_what_fills_it() {
+    let gpus = GpuCatalog::embedded().expect("a catalogue");
+    let machines = MachineCatalog::embedded().expect("a catalogue");
+    for (name, machine, settings) in CASES {
+        let machine = machines.find(machine).expect("known");
+        let machine = machine.machine(&gpus).expect("complete");
+        let preset = ModelCatalog::embedded().find(name).expect(name);
+        let model = preset.model(&serde_json::Map::default()).expect("a model");
+        for term in compute_terms(&model, &machine, settings, 16_384, &Memo::default()) {
+            let named: Vec<Bytes> = ["first", "second", "third"]
+                .iter()
+                .filter_map(|wanted| {
+                    let mut inputs = term.why.inputs.iter();
+                    let (_, input) = inputs.find(|(name, _)| name == wanted)?;
+                    match input {
+                        Input::Bytes(bytes) => Some(*bytes),
+                        _ => None,
+                    }
+                })
+                .collect();
+            let text = term.why.text();
+            assert!(!named.is_empty() && !text.contains('{'), "{name}: {text}");
+            assert!(
+                named.is_sorted_by(|one, next| one >= next),
+                "{name}: {text}"
+            );
+            let sum: Bytes = named.iter().copied().sum();
+            assert!(sum <= term.bytes, "{name}: {text} of {}", term.bytes);
+            assert!(
+                sum.get() * 2 >= term.bytes.get(),
+                "{name}: {text} of {}",
+                term.bytes
+            );
         }
     }
 }

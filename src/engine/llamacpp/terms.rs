@@ -1,6 +1,6 @@
 //! Allocations as terms, each with its reason.
 
-use super::compute::{ComputeBuffer, Exactness, Part as GraphPart};
+use super::compute::{ComputeBuffer, Exactness, Part as GraphPart, Use};
 use super::config::{Config, Shape};
 use super::kv_cache::{self, Kind};
 use super::recurrent;
@@ -138,12 +138,7 @@ pub(super) fn compute(buffer: &ComputeBuffer, exactness: Exactness, shape: Shape
     }
     let mut why = Why::new(
         "llama.cpp/compute",
-        match buffer.peak.block {
-            Some(_) => {
-                "graph of {tokens} tokens over {cells} cells, fullest in {part} of block {block}"
-            }
-            None => "graph of {tokens} tokens over {cells} cells, fullest in {part}",
-        },
+        compute_words(buffer),
         "src/llama-context.cpp graph_reserve, ggml/src/ggml-alloc.c, 0.6.0-dev",
     )
     .with("tokens", shape.micro_batch)
@@ -151,6 +146,12 @@ pub(super) fn compute(buffer: &ComputeBuffer, exactness: Exactness, shape: Shape
     .with("part", part(buffer.peak.part));
     if let Some(block) = buffer.peak.block {
         why = why.with("block", u64::from(block));
+    }
+    let names = [("first", "a"), ("second", "b"), ("third", "c")];
+    for ((bytes_name, name), (used, bytes)) in
+        names.into_iter().zip(buffer.largest.into_iter().flatten())
+    {
+        why = why.with(bytes_name, bytes).with(name, use_of(used));
     }
     let term = Term::exact(Category::Compute, buffer.bytes, why);
     Some(match exactness {
@@ -164,6 +165,49 @@ pub(super) fn compute(buffer: &ComputeBuffer, exactness: Exactness, shape: Shape
             ..term
         },
     })
+}
+
+fn compute_words(buffer: &ComputeBuffer) -> &'static str {
+    let named = buffer.largest.iter().flatten().count();
+    match (buffer.peak.block, named) {
+        (Some(_), 0) => {
+            "graph of {tokens} tokens over {cells} cells, fullest in {part} of block {block}"
+        }
+        (Some(_), 1) => {
+            "graph of {tokens} tokens over {cells} cells, fullest in {part} of block {block}: {first} of {a}"
+        }
+        (Some(_), 2) => {
+            "graph of {tokens} tokens over {cells} cells, fullest in {part} of block {block}: {first} of {a}, {second} of {b}"
+        }
+        (Some(_), _) => {
+            "graph of {tokens} tokens over {cells} cells, fullest in {part} of block {block}: {first} of {a}, {second} of {b}, {third} of {c}"
+        }
+        (None, 0) => "graph of {tokens} tokens over {cells} cells, fullest in {part}",
+        (None, 1) => {
+            "graph of {tokens} tokens over {cells} cells, fullest in {part}: {first} of {a}"
+        }
+        (None, 2) => {
+            "graph of {tokens} tokens over {cells} cells, fullest in {part}: {first} of {a}, {second} of {b}"
+        }
+        (None, _) => {
+            "graph of {tokens} tokens over {cells} cells, fullest in {part}: {first} of {a}, {second} of {b}, {third} of {c}"
+        }
+    }
+}
+
+fn use_of(used: Use) -> &'static str {
+    match used {
+        Use::Weights => "weights copied here for large batches",
+        Use::Cache => "keys and values copied here",
+        Use::Handed => "results handed over by other devices",
+        Use::Inputs => "masks and other inputs",
+        Use::Scores => "scores over the cells",
+        Use::Attention => "attention's result and f16 copies of keys and values",
+        Use::Experts => "expert products",
+        Use::FeedForward => "feed-forward products",
+        Use::Logits => "logits",
+        Use::Activations => "activations",
+    }
 }
 
 fn part(part: GraphPart) -> &'static str {

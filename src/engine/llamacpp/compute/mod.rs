@@ -4,6 +4,7 @@
 //! Nothing here is fitted: each file follows one source file of the engine (0.6.0-dev) and names it. A new layer kind
 //! is one file under `build`.
 
+mod alive;
 mod alloc;
 mod backend;
 mod build;
@@ -20,6 +21,7 @@ mod segments;
 mod shorten;
 mod tensor;
 
+pub(in crate::engine::llamacpp) use alive::Use;
 pub(in crate::engine::llamacpp) use plan::GraphPlan;
 pub(in crate::engine::llamacpp) use reserve::{Buffers, ComputeBuffer, Exactness, Purpose};
 pub(in crate::engine::llamacpp) use tensor::Part;

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use super::alive::{Alive, Lives};
 use super::alloc::Allocator;
 use super::backend::Rules;
 use super::fusion::Keep;
@@ -23,6 +24,8 @@ pub(super) struct Placed {
     pub(super) bytes: Linear,
     /// What was being computed when it grew to that.
     pub(super) peak: Stage,
+    /// What was in it then.
+    pub(super) alive: Alive,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -68,7 +71,7 @@ pub(super) fn place(
     for step in &steps {
         placing.run(step);
     }
-    placing.finish()
+    placing.finish(schedule)
 }
 
 /// The order of `graph_copy`: before each split its copies, each with a dependency on what is copied.
@@ -121,7 +124,9 @@ struct Placing<'a> {
     domain: &'a mut Domain,
     states: Vec<State>,
     buffers: Vec<Allocator>,
-    peaks: Vec<Stage>,
+    /// What was being computed when a buffer grew last, and when.
+    peaks: Vec<(Stage, u32)>,
+    lives: Lives,
     sizes: Vec<Option<Linear>>,
 }
 
@@ -135,7 +140,8 @@ impl<'a> Placing<'a> {
             domain,
             states: vec![State::default(); graph.arena.len()],
             buffers: vec![Allocator::new(); backends],
-            peaks: vec![Stage::NOTHING; backends],
+            peaks: vec![(Stage::NOTHING, 0); backends],
+            lives: Lives::new(graph.arena.len()),
             sizes: vec![None; graph.arena.len()],
         }
     }
@@ -266,8 +272,9 @@ impl<'a> Placing<'a> {
             return;
         };
         let (offset, grows) = buffer.allocate(bytes, self.domain);
+        let now = self.lives.begin(id);
         if grows && let Some(peak) = self.peaks.get_mut(usize::from(backend)) {
-            *peak = tensor.stage;
+            *peak = (tensor.stage, now);
         }
         self.change(id, |state| {
             state.allocated = true;
@@ -290,6 +297,8 @@ impl<'a> Placing<'a> {
                 self.bytes(id, state.backend),
             );
             self.change(source, |state| state.allocated = false);
+            self.lives.end(source);
+            self.lives.begin(id);
             self.change(id, |own| {
                 own.allocated = true;
                 own.backend = state.backend;
@@ -315,15 +324,23 @@ impl<'a> Placing<'a> {
             buffer.release(state.offset, bytes, self.domain);
         }
         self.change(id, |state| state.allocated = false);
+        self.lives.end(id);
     }
 
-    fn finish(self) -> Vec<Placed> {
+    fn finish(self, schedule: &Schedule) -> Vec<Placed> {
+        let times: Vec<u32> = self.peaks.iter().map(|(_, time)| *time).collect();
+        let alive = self.lives.at(&times, self.graph, schedule, |id| {
+            let bytes = self.sizes.get(id.index()).copied().flatten();
+            (self.state(id).backend, bytes.unwrap_or_default())
+        });
         self.buffers
             .iter()
             .zip(self.peaks)
-            .map(|(buffer, peak)| Placed {
+            .zip(alive)
+            .map(|((buffer, (peak, _)), alive)| Placed {
                 bytes: buffer.grown(),
                 peak,
+                alive,
             })
             .collect()
     }

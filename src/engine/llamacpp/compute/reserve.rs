@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::GraphLoad;
+use super::alive::Use;
 use super::backend::Rules;
 use super::build::{self, Batch, Built, Fused, Kernels};
 use super::fusion::{self, Keep};
@@ -38,6 +39,8 @@ pub(in crate::engine::llamacpp) struct ComputeBuffer {
     pub(in crate::engine::llamacpp) bytes: Bytes,
     /// What was computed when the buffer was fullest.
     pub(in crate::engine::llamacpp) peak: Stage,
+    /// What took most of it then, largest first.
+    pub(in crate::engine::llamacpp) largest: [Option<(Use, Bytes)>; 3],
 }
 
 /// What buffers are asked for.
@@ -89,6 +92,10 @@ impl GraphPlan {
                     Bytes::new(placed.bytes.at(steps.unwrap_or(0)))
                 }),
                 peak: placed.map_or(Stage::NOTHING, |placed| placed.peak),
+                largest: placed.map_or([None; 3], |placed| {
+                    let largest = placed.alive.largest(steps.unwrap_or(0));
+                    largest.map(|found| found.map(|(kind, bytes)| (kind, Bytes::new(bytes))))
+                }),
             }
         };
         Buffers {
