@@ -6,6 +6,7 @@ mod catalog;
 mod detect;
 mod expectations;
 mod export;
+mod fit;
 mod opened;
 mod project;
 mod settings;
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done (for project: it fits) · 1 the answer is no (does not fit, refused) · 2 bad usage, bad input, \
+Exit codes: 0 done (for project: it fits) · 1 the answer is no (does not fit, refused, no fit found) · 2 bad usage, bad input, \
 or no display for the window · 3 could not read or write";
 
 #[derive(Debug, Subcommand)]
@@ -51,6 +52,8 @@ enum Command {
     /// Project the memory of a plan: what is allocated where, and whether it fits.
     #[command(after_long_help = settings::reference_hint())]
     Project(project::Options),
+    /// Find the best settings of a plan: what is pinned stays, everything else may change.
+    Fit(fit::Options),
     /// Write the launch of a plan for a target.
     Export(export::Options),
     /// Compare projections with what engines really allocated: errors by term, model family and setting.
@@ -87,6 +90,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Machines(options)) => catalog::machines(&options),
         Some(Command::Settings(options)) => settings::run(&options),
         Some(Command::Project(options)) => project::run(&options),
+        Some(Command::Fit(options)) => fit::run(&options),
         Some(Command::Export(options)) => export::run(&options),
         Some(Command::Accuracy(options)) => accuracy::run(&options),
         Some(Command::Completion { shell }) => {

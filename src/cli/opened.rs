@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use plimsoll::advisor::{Choice, Fitted, Objective};
 use plimsoll::beside;
 use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::{self, MachineCatalog};
@@ -15,7 +16,7 @@ use plimsoll::export::Export;
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
 use plimsoll::plan::{self, Plan, Value};
-use plimsoll::report::{self, Beside, Report, Request};
+use plimsoll::report::{self, Beside, FitError, Report, Request};
 use plimsoll::source;
 use plimsoll::store::{self, Folders};
 
@@ -89,6 +90,22 @@ impl Opened {
 
     /// Its report.
     pub(super) fn report(&self) -> Result<Report, Failure> {
+        report::report(&self.request(), &Memo::default()).map_err(Failure::input)
+    }
+
+    /// The best settings for it.
+    pub(super) fn fit(&self, objective: Option<Objective>) -> Result<Fitted, FitError> {
+        report::fit(&self.request(), objective, &Memo::default())
+    }
+
+    /// The plan with a choice written into it.
+    pub(super) fn fitted_plan(&self, choice: &Choice) -> Plan {
+        let mut plan = self.plan.clone();
+        choice.apply(self.engine, &mut plan.settings);
+        plan
+    }
+
+    fn request(&self) -> Request<'_> {
         let Self {
             plan,
             engine,
@@ -98,7 +115,7 @@ impl Opened {
             beside,
             ..
         } = self;
-        let request = Request {
+        Request {
             engine: *engine,
             model,
             draft: draft.as_ref(),
@@ -107,8 +124,7 @@ impl Opened {
             settings: &plan.settings,
             fit: &plan.fit,
             launch: &plan.launch,
-        };
-        report::report(&request, &Memo::default()).map_err(Failure::input)
+        }
     }
 
     /// How it is started.

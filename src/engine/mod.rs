@@ -1,10 +1,13 @@
 //! Who runs a model: each engine describes its settings, projects its memory and builds its launch.
 
+pub(crate) mod largest;
 pub mod launch;
 mod margin;
 pub mod meaning;
 mod memo;
 mod remedy;
+mod room;
+pub mod search;
 pub mod setting;
 pub mod traffic;
 
@@ -14,6 +17,7 @@ pub use margin::Margin;
 pub use meaning::carry_over;
 pub use memo::Memo;
 pub use remedy::{Remedy, Step};
+pub use room::room;
 
 use crate::hardware::Machine;
 use crate::model::Model;
@@ -22,6 +26,7 @@ use crate::projection::{Note, Projection};
 use crate::units::Bytes;
 
 use launch::{Launch, LaunchInputs};
+use search::{Arrangement, Ask, Space};
 use setting::Setting;
 use traffic::Traffic;
 
@@ -63,6 +68,23 @@ pub trait Engine: Sync {
 
     /// What could be done otherwise to need less, the cheapest for the user first; the advisor tries them.
     fn remedies(&self, inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy>;
+
+    /// What can be searched for better settings; `None` where nothing can.
+    fn space(&self, _inputs: &Inputs<'_>) -> Option<Space> {
+        None
+    }
+
+    /// Settings that give so many users so many tokens of context each: what decides the context first, then what decides
+    /// the number of users.
+    fn load(&self, _context_per_slot: u64, _slots: u64) -> Settings {
+        Settings::new()
+    }
+
+    /// The other settings as they are, with everything in its place: as much on GPUs as keeps the margin, nothing that
+    /// is pinned changed. Where it does not fit, what comes closest. `None` where the engine would not start.
+    fn arrange(&self, _inputs: &Inputs<'_>, _ask: &Ask<'_>) -> Option<Arrangement> {
+        None
+    }
 
     /// The settings with which a new plan of this model on this machine starts (useful, not the engine's defaults).
     fn starting_settings(&self, inputs: &Inputs<'_>) -> Settings;

@@ -15,7 +15,7 @@ pub enum FitError {
     Objective(#[from] UnknownObjective),
     /// Nothing fits with what is pinned.
     #[error(transparent)]
-    Impossible(#[from] Impossible),
+    Impossible(#[from] Box<Impossible>),
 }
 
 /// The best settings for a request; `objective` where it is another than that of its `[fit]` table.

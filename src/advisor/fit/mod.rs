@@ -1,5 +1,9 @@
 //! Searches the settings that a person left open for the ones that serve best.
 
+mod blame;
+mod compare;
+mod explorer;
+mod ladder;
 mod objective;
 mod search;
 
@@ -10,6 +14,7 @@ use serde::Serialize;
 use crate::engine::{Engine, Inputs, setting};
 use crate::plan::Settings;
 use crate::projection::Gain;
+use crate::speed::Estimate;
 
 /// What is searched. Everything is borrowed, so a thread that owns model, machine and settings can make one.
 #[derive(Clone, Copy)]
@@ -27,6 +32,8 @@ pub struct FitRequest<'a> {
 /// The best settings, and other good ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fitted {
+    /// What it is best for.
+    pub objective: Objective,
     /// The best in the objective.
     pub best: Choice,
     /// Really different ones that are better than the best in something, and none of them better in everything than
@@ -69,6 +76,8 @@ pub struct Figures {
     pub gpu_layers: (u64, u64),
     /// Layers with experts in main memory, in whole or in part.
     pub expert_layers_in_ram: u64,
+    /// Tokens per second of one user at the beginning of its context, where that can be told.
+    pub decode: Option<Estimate>,
     /// Bytes left per device, GPUs in plan order and the host last; the margin not taken off.
     pub free: Vec<i64>,
 }
@@ -91,8 +100,24 @@ pub struct Impossible {
 ///
 /// # Errors
 /// Nothing fits with what is pinned.
-pub fn fit(request: &FitRequest<'_>) -> Result<Fitted, Impossible> {
+pub fn fit(request: &FitRequest<'_>) -> Result<Fitted, Box<Impossible>> {
     search::search(request)
+}
+
+/// The settings with which a new plan starts: those of a balanced fit that keeps what is pinned; the engine's own advice
+/// where nothing fits.
+pub fn starting_settings(
+    engine: &'static dyn Engine,
+    inputs: &Inputs<'_>,
+    pinned: &[String],
+) -> Settings {
+    let request = FitRequest {
+        engine,
+        inputs: *inputs,
+        pinned,
+        objective: Objective::Balanced,
+    };
+    search::best(&request).map_or_else(|| engine.starting_settings(inputs), |choice| choice.set)
 }
 
 impl Choice {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What a fit makes best.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Objective {
     /// What most people want of a new plan, and what is done where none is named: a useful context first, then everything
     /// on the GPUs, then as many bits per weight as still tell apart.

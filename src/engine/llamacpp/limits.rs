@@ -18,7 +18,7 @@ const COUNTED_SLOTS: u64 = 32;
 const SLOT_STEP: usize = 16;
 
 /// The numbers of slots that are tried.
-fn slot_numbers() -> Vec<u64> {
+pub(super) fn slot_numbers() -> Vec<u64> {
     let beyond = (COUNTED_SLOTS..=MAX_SEQUENCES).step_by(SLOT_STEP).skip(1);
     (1..=COUNTED_SLOTS).chain(beyond).collect()
 }
@@ -131,7 +131,12 @@ pub(super) fn slack(
     let Ok(measured) = subject.measure(config, overflows, Purpose::Allocation) else {
         return vec![-1];
     };
-    left(subject, &measured, measured.shape, &measured.used(), margin)
+    room(subject, &measured, margin)
+}
+
+/// The same of what is measured already.
+pub(super) fn room(subject: &Subject<'_>, measured: &Measured, margin: Margin) -> Vec<i64> {
+    left(subject, measured, measured.shape, &measured.used(), margin)
 }
 
 /// What is left of what every device has free, given what is used.

@@ -169,6 +169,27 @@ impl<'a> Subject<'a> {
         )
     }
 
+    /// What caches and states of every block take, were each on a device of its own.
+    pub(super) fn context_by_block(&self, config: &Config) -> Vec<Bytes> {
+        let blocks = self.table.all_blocks as usize;
+        let homes: Vec<Option<usize>> = (0..blocks).map(Some).collect();
+        let shape = config.shape(self.trained);
+        let mut bytes = vec![Bytes::ZERO; blocks];
+        let mut add = |home: Option<usize>, more: Bytes| {
+            if let Some(bytes) = home.and_then(|block| bytes.get_mut(block)) {
+                *bytes += more;
+            }
+        };
+        for group in kv_cache::groups(&self.caches, config, shape, &homes) {
+            add(group.home, group.bytes);
+        }
+        let rolls_back = recurrent::rolls_back(self.table.architecture);
+        for group in recurrent::groups(&self.states, rolls_back, config, shape, &homes) {
+            add(group.home, group.bytes);
+        }
+        bytes
+    }
+
     /// What this configuration takes; `overflows` are tensor overrides of the engine's own fit, whose compute buffers
     /// are those of a dry run.
     ///

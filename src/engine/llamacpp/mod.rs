@@ -1,5 +1,6 @@
 //! llama.cpp: `llama-server` as built from the versions in `version`.
 
+mod arrange;
 mod auto;
 mod compute;
 mod config;
@@ -25,6 +26,7 @@ mod traffic;
 mod version;
 
 use super::launch::{Launch, LaunchInputs};
+use super::search::{Arrangement, Ask, Space};
 use super::setting::Setting;
 use super::traffic::Traffic;
 use super::{Axis, Derived, Engine, Inputs, Outcome, Remedy};
@@ -81,6 +83,18 @@ impl Engine for LlamaCpp {
 
     fn remedies(&self, inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy> {
         remedies::remedies(inputs, resolved, derived)
+    }
+
+    fn space(&self, inputs: &Inputs<'_>) -> Option<Space> {
+        arrange::space(inputs)
+    }
+
+    fn load(&self, context_per_slot: u64, slots: u64) -> Settings {
+        arrange::load(context_per_slot, slots)
+    }
+
+    fn arrange(&self, inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement> {
+        arrange::arrange(inputs, ask)
     }
 
     fn starting_settings(&self, inputs: &Inputs<'_>) -> Settings {

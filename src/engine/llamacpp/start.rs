@@ -1,12 +1,12 @@
 //! With which settings a new plan starts: a useful context, one slot, as much on the GPU as fits.
 
-use super::auto::largest;
 use super::config::{self, Config, GpuLayers, Override};
 use super::file_type::FileType;
 use super::limits::slack;
 use super::measure::Subject;
 use super::tensors::Architecture;
 use crate::engine::Inputs;
+use crate::engine::largest::largest;
 use crate::model::FeedForward;
 use crate::plan::{Settings, Value};
 

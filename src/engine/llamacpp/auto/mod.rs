@@ -3,15 +3,14 @@
 mod candidate;
 mod choose;
 mod fit;
-mod largest;
 mod layers;
 mod mixture;
 mod search;
 
+pub(super) use crate::engine::largest::{largest, last_of};
 pub(super) use candidate::{Fraction, Overflow, gpu_layers, overflows};
 pub(super) use choose::{choose, moves_layers, spilled};
 pub(super) use fit::Fitted;
-pub(super) use largest::{largest, last_of};
 
 use candidate::Candidate;
 

@@ -5,7 +5,7 @@
 ///
 /// Memory is piecewise linear in context and slots, so the line between two measurements meets zero at the answer
 /// unless a device's slope changes in between; then the bounds are tightened and the line drawn again.
-pub(in super::super) fn largest(
+pub(crate) fn largest(
     least: u64,
     most: u64,
     mut slack: impl FnMut(u64) -> Vec<i64>,
@@ -54,10 +54,7 @@ pub(in super::super) fn largest(
 
 /// The last of `numbers`, which grow, with no device over; `None` where not even the first fits. Always asks for the
 /// same few of them, so that measurements which are kept serve again.
-pub(in super::super) fn last_of(
-    numbers: &[u64],
-    mut slack: impl FnMut(u64) -> Vec<i64>,
-) -> Option<u64> {
+pub(crate) fn last_of(numbers: &[u64], mut slack: impl FnMut(u64) -> Vec<i64>) -> Option<u64> {
     let mut fits = |number: &u64| slack(*number).iter().all(|left| *left >= 0);
     // Most plans have room for none more or for all.
     if let Some(last) = numbers.last().filter(|last| fits(last)) {

@@ -1,0 +1,176 @@
+//! Which pinned setting would have to give.
+
+use super::explorer::{Explorer, Found};
+use super::search::{checked, choice};
+use super::{FitRequest, Impossible, ladder};
+use crate::engine::setting;
+use crate::plan::{Settings, Value};
+use crate::projection::{Gain, Severity, grouped};
+use crate::units::Bytes;
+
+/// Why nothing fits: the pin whose giving way costs least, and by how much.
+pub(super) fn impossible(request: &FitRequest<'_>) -> Impossible {
+    for pin in order(request) {
+        let others: Vec<String> = request
+            .pinned
+            .iter()
+            .filter(|pinned| **pinned != pin)
+            .cloned()
+            .collect();
+        if let Some(found) = relaxed(request, &pin, &others) {
+            return gives(request, &pin, &found);
+        }
+    }
+    if !request.pinned.is_empty()
+        && let Some(found) = relaxed(request, "", &[])
+    {
+        let change = choice(request, &found);
+        let mut names = request.pinned.to_vec();
+        names.retain(|name| change.set.contains_key(name) || change.unset.contains(name));
+        return Impossible {
+            pin: None,
+            message: format!(
+                "Nothing fits with what is pinned; {} would have to give together.",
+                listed(&names)
+            ),
+            set: change.set,
+            gain: None,
+        };
+    }
+    Impossible {
+        pin: None,
+        message: too_small(request),
+        set: Settings::new(),
+        gain: None,
+    }
+}
+
+/// Pinned settings, the one whose change costs a person least first: formats of the cache, places, context, users, bits.
+fn order(request: &FitRequest<'_>) -> Vec<String> {
+    use setting::Group;
+    let rank = |name: &String| {
+        let known = setting::find(request.engine, name);
+        match (known.map(|setting| setting.group), name.as_str()) {
+            (_, "weights") => 4,
+            (Some(Group::Quantization), _) => 0,
+            (Some(Group::Offload), _) => 1,
+            (Some(Group::Advanced), _) => 2,
+            _ => 3,
+        }
+    };
+    let mut pins = request.pinned.to_vec();
+    pins.sort_by_key(rank);
+    pins
+}
+
+/// What fits without a pin, which stays as near as can be to what it was.
+fn relaxed(request: &FitRequest<'_>, pin: &str, pinned: &[String]) -> Option<Found> {
+    let request = FitRequest {
+        pinned,
+        inputs: request.inputs,
+        ..*request
+    };
+    let (found, _) = checked(&request, |explorer| ladder::nearest(explorer, pin))?;
+    Some(found)
+}
+
+fn gives(request: &FitRequest<'_>, pin: &str, found: &Found) -> Impossible {
+    let change = choice(request, found);
+    let before = request.inputs.settings.get(pin);
+    let after = change.set.get(pin);
+    let words = |value: Option<&Value>| match value {
+        Some(value) => written(value),
+        None => "the engine's default".to_owned(),
+    };
+    let message = match (before, after) {
+        (Some(Value::Integer(before)), Some(Value::Integer(after))) => {
+            let (more, word) = if after < before {
+                (before.abs_diff(*after), "less")
+            } else {
+                (before.abs_diff(*after), "more")
+            };
+            format!(
+                "Nothing fits with `{pin}` pinned to {}: it would have to be {}, {} {word}.",
+                number(*before),
+                number(*after),
+                grouped(more)
+            )
+        }
+        _ => format!(
+            "Nothing fits with `{pin}` pinned to {}: it would have to be {}.",
+            words(before),
+            words(after)
+        ),
+    };
+    let gain = match (before, after) {
+        (Some(Value::Integer(before)), Some(Value::Integer(after)))
+            if request
+                .engine
+                .load(1, 1)
+                .keys()
+                .next()
+                .is_some_and(|name| name == pin) =>
+        {
+            Some(Gain::Tokens(after.saturating_sub(*before)))
+        }
+        _ => None,
+    };
+    Impossible {
+        pin: Some(pin.to_owned()),
+        message,
+        set: change.set,
+        gain,
+    }
+}
+
+fn number(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
+fn written(value: &Value) -> String {
+    match value {
+        Value::Bool(on) => on.to_string(),
+        Value::Integer(whole) => number(*whole),
+        Value::Number(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::List(items) => {
+            let items: Vec<String> = items.iter().map(written).collect();
+            format!("[{}]", items.join(", "))
+        }
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.join(""),
+    }
+}
+
+/// Not even the least fits, or the engine refuses.
+fn too_small(request: &FitRequest<'_>) -> String {
+    let outcome = request.engine.project(&request.inputs);
+    let mut notes = outcome.notes.iter();
+    if let Some(error) = notes.find(|note| note.severity == Severity::Error) {
+        return format!("Nothing fits: {}", error.message);
+    }
+    let explorer = Explorer::new(request);
+    let room = explorer.and_then(|mut explorer| ladder::least_room(&mut explorer));
+    let lacking = room.as_ref().and_then(|room| {
+        let (index, lacks) = room.iter().enumerate().min_by_key(|(_, room)| **room)?;
+        let place = if index + 1 == room.len() {
+            "main memory".to_owned()
+        } else {
+            format!("GPU {index}")
+        };
+        (*lacks < 0).then(|| (Bytes::new(lacks.unsigned_abs()), place))
+    });
+    match lacking {
+        Some((bytes, place)) => format!(
+            "Nothing fits: even the smallest file with the shortest context lacks {bytes} in {place}."
+        ),
+        None => "Nothing fits on this machine.".to_owned(),
+    }
+}

@@ -1,0 +1,165 @@
+//! Choices against one another, in words.
+
+use super::{Figures, Objective};
+use crate::projection::grouped;
+
+/// Less than this part of a number is no difference that anyone would choose by.
+const NOTICEABLE: f64 = 0.05;
+
+/// What one figure says of two choices.
+struct Difference {
+    /// Of the first over the second: above 1 is better.
+    ratio: f64,
+    /// "16,384 instead of 8,192 tokens of context".
+    words: String,
+}
+
+/// Whether a choice is better in nothing that anyone would notice.
+pub(super) fn is_no_better(figures: &Figures, than: &Figures) -> bool {
+    let differences = differences(figures, than);
+    let mut differences = differences.iter();
+    differences.all(|difference| difference.ratio < 1.0 + NOTICEABLE)
+}
+
+/// What is worse than with another choice, in one clause.
+pub(super) fn worse(figures: &Figures, than: &Figures) -> String {
+    clause(figures, than, |ratio| ratio < 1.0 - NOTICEABLE)
+}
+
+/// What is better than with another choice, in one clause.
+pub(super) fn better(figures: &Figures, than: &Figures) -> String {
+    clause(figures, than, |ratio| ratio > 1.0 + NOTICEABLE)
+}
+
+fn clause(figures: &Figures, than: &Figures, wanted: impl Fn(f64) -> bool) -> String {
+    let differences = differences(figures, than);
+    let clauses: Vec<String> = differences
+        .into_iter()
+        .filter(|difference| wanted(difference.ratio))
+        .map(|difference| difference.words)
+        .collect();
+    clauses.join(", ")
+}
+
+fn differences(figures: &Figures, than: &Figures) -> Vec<Difference> {
+    let ratio = |of: fn(&Figures) -> f64| of(figures) / of(than).max(f64::MIN_POSITIVE);
+    let mut all = vec![
+        Difference {
+            ratio: ratio(|figures| figures.context_per_slot as f64),
+            words: format!(
+                "{} instead of {} tokens of context",
+                grouped(figures.context_per_slot),
+                grouped(than.context_per_slot)
+            ),
+        },
+        Difference {
+            ratio: ratio(|figures| figures.slots as f64),
+            words: format!("{} instead of {}", users(figures.slots), than.slots),
+        },
+        Difference {
+            ratio: ratio(|figures| figures.bits_per_weight),
+            words: format!("{} instead of {}", weights(figures), than.weights),
+        },
+        Difference {
+            ratio: ratio(|figures| cache_bits(&figures.cache)),
+            words: format!("{} instead of {}", cache(figures), cache_words(&than.cache)),
+        },
+    ];
+    all.push(match (&figures.decode, &than.decode) {
+        (Some(mine), Some(theirs)) => Difference {
+            ratio: mine.likely / theirs.likely.max(f64::MIN_POSITIVE),
+            words: format!(
+                "about {} instead of {} tokens/s",
+                rounded(mine.likely),
+                rounded(theirs.likely)
+            ),
+        },
+        _ => Difference {
+            ratio: ratio(|figures| figures.gpu_share),
+            words: format!(
+                "{:.0} instead of {:.0} % of the weights on GPUs",
+                100.0 * figures.gpu_share,
+                100.0 * than.gpu_share
+            ),
+        },
+    });
+    all
+}
+
+fn users(slots: u64) -> String {
+    match slots {
+        1 => "one user".to_owned(),
+        slots => format!("{slots} users"),
+    }
+}
+
+fn weights(figures: &Figures) -> String {
+    let Figures {
+        weights,
+        bits_per_weight,
+        ..
+    } = figures;
+    format!("{weights} weights ({bits_per_weight:.1} bits)")
+}
+
+fn cache(figures: &Figures) -> String {
+    format!("a KV cache in {}", cache_words(&figures.cache))
+}
+
+fn cache_words((keys, values): &(String, String)) -> String {
+    if keys == values {
+        keys.clone()
+    } else {
+        format!("{keys} and {values}")
+    }
+}
+
+fn cache_bits((keys, values): &(String, String)) -> f64 {
+    let bits = |word: &str| {
+        let kind: Option<crate::quant::Type> = word.parse().ok();
+        kind.map_or(1.0, |kind| {
+            8.0 * kind.block_bytes() as f64 / kind.block_elements() as f64
+        })
+    };
+    bits(keys) + bits(values)
+}
+
+fn rounded(number: f64) -> String {
+    if number < 10.0 {
+        format!("{number:.1}")
+    } else {
+        format!("{number:.0}")
+    }
+}
+
+/// What the best of an objective offers.
+pub(super) fn praise(objective: Objective, figures: &Figures) -> String {
+    let context = format!("{} tokens", grouped(figures.context_per_slot));
+    let place = place(figures);
+    match objective {
+        Objective::Balanced => format!("{} with {context}, {place}", figures.weights),
+        Objective::Context => format!("the longest context: {context}, {place}"),
+        Objective::Quality => format!("the most bits: {}, {place}", weights(figures)),
+        Objective::Speed => match &figures.decode {
+            Some(decode) => format!(
+                "the fastest: about {} tokens/s, {place}",
+                rounded(decode.likely)
+            ),
+            None => format!("the fastest: {place}"),
+        },
+        Objective::Batch => format!(
+            "the most at once: {} with {context} each, {place}",
+            users(figures.slots)
+        ),
+    }
+}
+
+fn place(figures: &Figures) -> String {
+    let (on_gpus, all) = figures.gpu_layers;
+    match (on_gpus, figures.expert_layers_in_ram) {
+        (0, _) => "on the processor".to_owned(),
+        (on_gpus, _) if on_gpus < all => format!("{on_gpus} of {all} layers on the GPU"),
+        (_, 0) => "everything on the GPU".to_owned(),
+        (_, layers) => format!("experts of {layers} layers in main memory"),
+    }
+}

@@ -1,0 +1,335 @@
+//! Points of the search: which settings they mean, and what comes of them. Each is worked out once.
+
+use std::collections::HashMap;
+
+use super::FitRequest;
+use crate::engine::Inputs;
+use crate::engine::largest::{largest, last_of};
+use crate::engine::search::{Arrangement, Ask, Effort, Format, Residency, Space};
+use crate::plan::{Settings, Value};
+use crate::speed::{self, Estimate};
+
+/// One combination of what can be chosen. `None`: as the plan has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Point {
+    /// Index into the formats of weights.
+    pub(super) weights: Option<usize>,
+    /// Index into the formats of caches.
+    pub(super) cache: Option<usize>,
+    /// Context per user and users.
+    pub(super) load: Option<(u64, u64)>,
+}
+
+/// A point that fits.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) point: Point,
+    pub(super) arrangement: Arrangement,
+}
+
+/// What a setting decides, as far as it matters which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Context,
+    Slots,
+    Other,
+}
+
+type Known = HashMap<(Point, Residency, Effort), Option<Arrangement>>;
+
+/// What is searched, and what is known of it.
+pub(super) struct Explorer<'a> {
+    request: FitRequest<'a>,
+    pub(super) space: Space,
+    /// Formats of weights that may be chosen, most bits first.
+    pub(super) weights: Vec<Option<usize>>,
+    /// Formats of caches that lose next to nothing, most bits first.
+    pub(super) caches: Vec<Option<usize>>,
+    /// All formats of caches.
+    pub(super) all_caches: Vec<Option<usize>>,
+    /// Whether the context may be chosen.
+    pub(super) context_is_open: bool,
+    /// Whether the number of users may be chosen.
+    pub(super) slots_are_open: bool,
+    known: Known,
+    failed: Vec<(Point, Residency)>,
+}
+
+impl<'a> Explorer<'a> {
+    /// `None` where the engine has nothing to search.
+    pub(super) fn new(request: &FitRequest<'a>) -> Option<Self> {
+        let space = request.engine.space(&request.inputs)?;
+        let written = request.inputs.settings;
+        let pinned = |name: &str| request.pinned.iter().any(|pinned| pinned == name);
+        let may = |format: &Format| {
+            let mut changes = format.set.iter();
+            changes.all(|(name, value)| !pinned(name) || same(written.get(name), value))
+        };
+        let open = |formats: &[Format]| {
+            let open: Vec<Option<usize>> = (0..formats.len())
+                .filter(|index| formats.get(*index).is_some_and(may))
+                .map(Some)
+                .collect();
+            // Pinned to what is not in the list, or to the engine's default.
+            if open.is_empty() { vec![None] } else { open }
+        };
+        let all_caches = open(&space.caches);
+        let plain = all_caches.iter().copied();
+        let mut caches: Vec<Option<usize>> = plain
+            .filter(|cache| cache.is_none_or(|cache| cache < space.lossy_caches))
+            .collect();
+        if caches.is_empty() {
+            caches.clone_from(&all_caches);
+        }
+        let load = request.engine.load(1, 1);
+        let touched = |name: &str| load.contains_key(name) && pinned(name);
+        let total = load.keys().next().is_some_and(|name| touched(name));
+        let users = load.keys().nth(1).is_some_and(|name| touched(name));
+        Some(Self {
+            weights: open(&space.weights),
+            caches,
+            all_caches,
+            context_is_open: !total,
+            slots_are_open: !total && !users,
+            space,
+            request: *request,
+            known: HashMap::new(),
+            failed: Vec::new(),
+        })
+    }
+
+    /// The settings of a point, the placement as written.
+    pub(super) fn settings(&self, point: &Point) -> Settings {
+        let mut settings = self.request.inputs.settings.clone();
+        let format = |formats: &[Format], index: Option<usize>| {
+            index.and_then(|index| formats.get(index).map(|format| format.set.clone()))
+        };
+        let load = point
+            .load
+            .map(|(context, slots)| self.request.engine.load(context, slots));
+        let changes = [
+            format(&self.space.weights, point.weights),
+            format(&self.space.caches, point.cache),
+            load,
+        ];
+        for (name, value) in changes.into_iter().flatten().flatten() {
+            if !self.is_pinned(&name) {
+                settings.insert(name, value);
+            }
+        }
+        settings
+    }
+
+    /// What a setting decides.
+    pub(super) fn role(&self, name: &str) -> Role {
+        let load = self.request.engine.load(1, 1);
+        match load.get_index_of(name) {
+            Some(0) => Role::Context,
+            Some(_) => Role::Slots,
+            None => Role::Other,
+        }
+    }
+
+    pub(super) fn is_pinned(&self, name: &str) -> bool {
+        self.request.pinned.iter().any(|pinned| pinned == name)
+    }
+
+    /// The best or barest arrangement of a point, whether it fits or not.
+    pub(super) fn arrange(
+        &mut self,
+        point: &Point,
+        residency: Residency,
+        effort: Effort,
+    ) -> Option<&Arrangement> {
+        let (residency, effort) = match residency {
+            _ if !self.space.gpus => (Residency::Anywhere, Effort::Best),
+            // There is but one way to have everything on GPUs.
+            Residency::Whole => (residency, Effort::Best),
+            _ => (residency, effort),
+        };
+        let key = (*point, residency, effort);
+        if !self.known.contains_key(&key) {
+            let settings = self.settings(point);
+            let arrangement = self.request.engine.arrange(
+                &Inputs {
+                    settings: &settings,
+                    ..self.request.inputs
+                },
+                &Ask {
+                    pinned: self.request.pinned,
+                    residency,
+                    effort,
+                },
+            );
+            self.known.insert(key, arrangement);
+        }
+        self.known.get(&key).and_then(Option::as_ref)
+    }
+
+    /// The arrangement of a point, if it fits and has on GPUs what it must.
+    pub(super) fn found(
+        &mut self,
+        point: &Point,
+        residency: Residency,
+        effort: Effort,
+    ) -> Option<Found> {
+        let demands_more = |(failed, least): &(Point, Residency)| {
+            *least <= residency && point.demands_as_much(failed)
+        };
+        if self.failed.iter().any(demands_more) {
+            return None;
+        }
+        let gpus = self.space.gpus;
+        let found = self
+            .arrange(point, residency, effort)
+            .filter(|arrangement| {
+                let probe = &arrangement.probe;
+                probe.fits() && (!gpus || probe.residency() >= residency)
+            })
+            .cloned();
+        if found.is_none() {
+            self.failed.push((*point, residency));
+        }
+        found.map(|arrangement| Found {
+            point: *point,
+            arrangement,
+        })
+    }
+
+    /// The longest context per user with which a point fits; in steps of the engine, from the least given.
+    pub(super) fn longest(
+        &mut self,
+        point: &Point,
+        slots: u64,
+        least: u64,
+        residency: Residency,
+        effort: Effort,
+    ) -> Option<Found> {
+        if !self.context_is_open {
+            return self.found(point, residency, effort);
+        }
+        let step = self.space.context_step.max(1);
+        let with = |steps: u64| Point {
+            load: Some((steps.saturating_mul(step), slots)),
+            ..*point
+        };
+        let gpus = self.space.gpus;
+        let most = (self.space.longest_context / step).max(1);
+        let least = least.div_ceil(step).clamp(1, most);
+        let steps = largest(least, most, |steps| {
+            match self.arrange(&with(steps), residency, effort) {
+                Some(Arrangement { probe, .. })
+                    if !gpus || probe.residency() >= residency || !probe.fits() =>
+                {
+                    probe.room.clone()
+                }
+                _ => vec![-1],
+            }
+        })?;
+        self.found(&with(steps), residency, effort)
+    }
+
+    /// The longest context per user with every layer where it is.
+    pub(super) fn longest_as_placed(
+        &mut self,
+        found: &Found,
+        slots: u64,
+        least: u64,
+    ) -> Option<Found> {
+        if !self.context_is_open {
+            return None;
+        }
+        let engine = self.request.engine;
+        let pinned: Vec<String> = engine
+            .settings()
+            .iter()
+            .map(|setting| setting.name.to_owned())
+            .collect();
+        let step = self.space.context_step.max(1);
+        let most = (self.space.longest_context / step).max(1);
+        let at = |steps: u64| {
+            let mut settings = found.arrangement.settings.clone();
+            settings.extend(engine.load(steps.saturating_mul(step), slots));
+            let inputs = Inputs {
+                settings: &settings,
+                ..self.request.inputs
+            };
+            let ask = Ask {
+                pinned: &pinned,
+                residency: Residency::Anywhere,
+                effort: Effort::Best,
+            };
+            engine.arrange(&inputs, &ask)
+        };
+        let steps = largest(least.div_ceil(step).clamp(1, most), most, |steps| {
+            at(steps).map_or_else(|| vec![-1], |arrangement| arrangement.probe.room)
+        })?;
+        Some(Found {
+            point: Point {
+                load: Some((steps.saturating_mul(step), slots)),
+                ..found.point
+            },
+            arrangement: at(steps)?,
+        })
+    }
+
+    /// The most users with so much context each.
+    pub(super) fn most_slots(
+        &mut self,
+        point: &Point,
+        context: u64,
+        residency: Residency,
+    ) -> Option<Found> {
+        let with = |slots: u64| Point {
+            load: Some((context, slots)),
+            ..*point
+        };
+        let numbers = self.space.slots.clone();
+        let most = last_of(&numbers, |slots| {
+            let found = self.found(&with(slots), residency, Effort::Possible);
+            vec![if found.is_some() { 0 } else { -1 }]
+        })?;
+        self.found(&with(most), residency, Effort::Possible)
+    }
+
+    /// How fast it answers one user at the beginning of the context, where that can be told.
+    pub(super) fn decode(&self, settings: &Settings) -> Option<Estimate> {
+        let traffic = self.request.engine.traffic(&Inputs {
+            settings,
+            ..self.request.inputs
+        })?;
+        let speed = speed::estimate(&traffic, self.request.inputs.machine).ok()?;
+        Some(speed.decode)
+    }
+
+    /// The best arrangement of what is found.
+    pub(super) fn refined(&mut self, found: &Found, residency: Residency) -> Option<Found> {
+        self.found(&found.point, residency, Effort::Best)
+    }
+}
+
+impl Point {
+    /// Whether it needs at least as much as another: as many bits, as long a context, as many users, with the same cache
+    /// format (a smaller one can need more scratch).
+    fn demands_as_much(&self, other: &Self) -> bool {
+        let load = match (self.load, other.load) {
+            (Some((context, slots)), Some((other_context, other_slots))) => {
+                context >= other_context && slots >= other_slots
+            }
+            (load, other) => load == other,
+        };
+        let weights = match (self.weights, other.weights) {
+            (Some(weights), Some(other)) => weights <= other,
+            (weights, other) => weights == other,
+        };
+        load && weights && self.cache == other.cache
+    }
+}
+
+/// The same value, words in any case of letters.
+fn same(written: Option<&Value>, value: &Value) -> bool {
+    match (written, value) {
+        (Some(Value::Text(written)), Value::Text(value)) => written.eq_ignore_ascii_case(value),
+        (written, value) => written == Some(value),
+    }
+}

@@ -1,0 +1,327 @@
+//! What each objective prefers, in order: the first that fits is the best.
+
+mod formats;
+mod reach;
+
+use super::Objective;
+use super::explorer::{Explorer, Found, Point, Role};
+use crate::engine::search::{Effort, Residency};
+
+/// Contexts of a new plan, longest first: room for a long conversation, for a short one, and what llama.cpp's own fit
+/// will not go below (`fit_params_min_ctx`, `common/common.h` 0.6.0-dev).
+const CONTEXTS: [u64; 3] = [16_384, 8_192, 4_096];
+
+/// Below four bits per weight published losses grow steeply (`presets/quality.toml`): such files are a last resort.
+const FEW_BITS: f64 = 4.0;
+
+/// Above seven bits no published comparison tells a file from the original (`presets/quality.toml`): more are only for who
+/// asks for quality.
+const ENOUGH_BITS: f64 = 7.0;
+
+/// Tokens per second at which people read: 238 words per minute (Brysbaert, "How many words do we read per minute?",
+/// Journal of Memory and Language 109, 2019), of 4/3 tokens each.
+const READING_SPEED: f64 = 238.0 / 60.0 * 4.0 / 3.0;
+
+/// The best for an objective.
+pub(super) fn best(explorer: &mut Explorer<'_>, objective: Objective) -> Option<Found> {
+    let ladder = Ladder::new(explorer);
+    match objective {
+        Objective::Balanced => ladder.balanced(explorer),
+        Objective::Context => ladder.context(explorer),
+        Objective::Quality => ladder.quality(explorer),
+        Objective::Speed => ladder.speed(explorer),
+        Objective::Batch => ladder.batch(explorer),
+    }
+    .or_else(|| ladder.anything(explorer))
+}
+
+/// The longest context whatever it costs in speed.
+pub(super) fn longest(explorer: &mut Explorer<'_>) -> Option<Found> {
+    let ladder = Ladder::new(explorer);
+    let weights = ladder.weights.planned;
+    let found = ladder.longest(explorer, weights, Residency::Anywhere)?;
+    explorer.refined(&found, Residency::Anywhere)
+}
+
+/// The most bits at which answers come as fast as people read, wherever layers are.
+pub(super) fn most_bits(explorer: &mut Explorer<'_>) -> Option<Found> {
+    let ladder = Ladder::new(explorer);
+    let load = ladder.useful_load(explorer);
+    ladder.readable(explorer, load)
+}
+
+/// What fits with a setting that was pinned as near as can be to what it was: with other things as planned, else with
+/// whatever it takes of them.
+pub(super) fn nearest(explorer: &mut Explorer<'_>, pin: &str) -> Option<Found> {
+    let ladder = Ladder::new(explorer);
+    let role = explorer.role(pin);
+    let smallest = ladder.weights.all.last().copied()?;
+    match role {
+        Role::Context => [ladder.weights.planned, smallest]
+            .into_iter()
+            .find_map(|weights| {
+                let longest = ladder.longest_from(explorer, weights, 1, Residency::Anywhere)?;
+                explorer.refined(&longest, Residency::Anywhere)
+            }),
+        Role::Slots => {
+            let (context, _) = ladder.loads.last().copied().flatten()?;
+            [ladder.weights.planned, smallest]
+                .into_iter()
+                .find_map(|weights| {
+                    let point = Point {
+                        weights,
+                        cache: ladder.caches.last().copied()?,
+                        load: None,
+                    };
+                    let most = explorer.most_slots(&point, context, Residency::Anywhere)?;
+                    explorer.refined(&most, Residency::Anywhere)
+                })
+        }
+        Role::Other => ladder.anything(explorer),
+    }
+}
+
+/// What devices have left with the least that can be chosen.
+pub(super) fn least_room(explorer: &mut Explorer<'_>) -> Option<Vec<i64>> {
+    let ladder = Ladder::new(explorer);
+    let point = Point {
+        weights: ladder.weights.all.last().copied()?,
+        cache: ladder.all_caches.last().copied()?,
+        load: ladder.loads.last().copied()?,
+    };
+    let least = explorer.arrange(&point, Residency::Anywhere, Effort::Best)?;
+    Some(least.probe.room.clone())
+}
+
+/// Context per user and users; `None`: as it is pinned.
+pub(super) type Load = Option<(u64, u64)>;
+
+/// An index into the formats; `None`: as it is pinned.
+type Format = Option<usize>;
+
+/// Formats in the parts that objectives care about, and the loads they try.
+struct Ladder {
+    weights: Weights,
+    /// Cache formats that lose next to nothing, most bits first.
+    caches: Vec<Format>,
+    all_caches: Vec<Format>,
+    /// Loads, the largest first.
+    loads: Vec<Load>,
+    slots: u64,
+}
+
+/// Formats of weights, each list with most bits first.
+struct Weights {
+    all: Vec<Format>,
+    /// Those with enough bits that they are no last resort.
+    good: Vec<Format>,
+    /// The others.
+    poor: Vec<Format>,
+    /// The one that the plan names, or the usual one.
+    planned: Format,
+    /// Good ones that a balanced plan takes.
+    balanced: Vec<Format>,
+}
+
+impl Weights {
+    fn new(explorer: &Explorer<'_>) -> Self {
+        let space = &explorer.space;
+        let bits = |format: Format| {
+            let format = format.and_then(|index| space.weights.get(index));
+            format.map_or(f64::MAX, |format| format.bits)
+        };
+        let all = explorer.weights.clone();
+        let written = space.planned_weights;
+        let planned = written.or(Some(space.usual_weights));
+        let planned = if all.contains(&planned) {
+            planned
+        } else {
+            all.first().copied().flatten()
+        };
+        // Whoever names a poor one does not mind.
+        let few = written.map_or(FEW_BITS, |_| bits(planned).min(FEW_BITS));
+        let (mut good, poor): (Vec<Format>, Vec<Format>) =
+            all.iter().partition(|format| bits(**format) >= few);
+        if good.is_empty() {
+            good.clone_from(&all);
+        }
+        let enough = ENOUGH_BITS.max(bits(planned));
+        let balanced = good.iter().copied();
+        let balanced = balanced
+            .filter(|format| match written {
+                Some(_) => *format >= planned,
+                None => bits(*format) <= enough,
+            })
+            .collect();
+        Self {
+            all,
+            good,
+            poor,
+            planned,
+            balanced,
+        }
+    }
+
+    /// Good ones with no more bits than planned.
+    fn at_most_planned(&self) -> Vec<Format> {
+        let formats = self.good.iter().copied();
+        formats.filter(|format| *format >= self.planned).collect()
+    }
+}
+
+impl Ladder {
+    fn new(explorer: &Explorer<'_>) -> Self {
+        let space = &explorer.space;
+        let slots = space.planned_slots.unwrap_or(1);
+        let longest = space.longest_context;
+        let mut contexts: Vec<u64> = match space.planned_context {
+            Some(planned) => std::iter::once(planned)
+                .chain(CONTEXTS.into_iter().filter(|context| *context < planned))
+                .collect(),
+            None => CONTEXTS.map(|context| context.min(longest)).to_vec(),
+        };
+        contexts.dedup();
+        let loads = if explorer.context_is_open {
+            let load = |context| Some((context, slots));
+            contexts.into_iter().map(load).collect()
+        } else {
+            vec![None]
+        };
+        Self {
+            weights: Weights::new(explorer),
+            caches: explorer.caches.clone(),
+            all_caches: explorer.all_caches.clone(),
+            loads,
+            slots,
+        }
+    }
+
+    fn balanced(&self, explorer: &mut Explorer<'_>) -> Option<Found> {
+        let planned = [self.weights.planned];
+        let [plain, ..] = self.caches.as_slice() else {
+            return None;
+        };
+        let load = *self.loads.first()?;
+        let above: Vec<Format> = self
+            .weights
+            .balanced
+            .iter()
+            .copied()
+            .filter(|format| *format <= self.weights.planned)
+            .collect();
+        let whole = Residency::Whole;
+        // A good file with a plain cache, then with a smaller one; then a smaller file; then less context.
+        first(explorer, &above, &[*plain], load, whole)
+            .or_else(|| first(explorer, &above, &self.caches, load, whole))
+            .or_else(|| {
+                let mut loads = self.loads.iter().take(2);
+                loads.find_map(|load| {
+                    first(explorer, &self.weights.balanced, &self.caches, *load, whole)
+                })
+            })
+            .or_else(|| {
+                let mut loads = self.loads.iter();
+                loads.find_map(|load| {
+                    first(explorer, &planned, &self.caches, *load, Residency::Layers)
+                        .filter(|_| explorer.space.experts)
+                })
+            })
+            .or_else(|| {
+                // Short rather than slow: every token of context is one of memory for layers.
+                let load = self.loads.iter().rev().nth(1).or(self.loads.last())?;
+                let load = if explorer.space.planned_context.is_some() {
+                    self.loads.first()?
+                } else {
+                    load
+                };
+                first(explorer, &planned, &[*plain], *load, Residency::Anywhere)
+            })
+    }
+
+    /// Whatever fits: less context, then poorer caches, then fewer bits.
+    fn anything(&self, explorer: &mut Explorer<'_>) -> Option<Found> {
+        let at_most: Vec<Format> = self
+            .weights
+            .all
+            .iter()
+            .copied()
+            .filter(|format| *format >= self.weights.planned)
+            .collect();
+        let caches = [&self.caches, &self.all_caches];
+        caches.into_iter().find_map(|caches| {
+            self.loads
+                .iter()
+                .find_map(|load| first(explorer, &at_most, caches, *load, Residency::Anywhere))
+        })
+    }
+
+    /// The planned load where it can be had at all, else the shorter of the useful ones.
+    fn useful_load(&self, explorer: &mut Explorer<'_>) -> Load {
+        let planned = explorer.space.planned_context.is_some();
+        let smallest = *self.weights.good.last()?;
+        let loads = self.loads.iter().copied();
+        let mut loads = loads.skip(usize::from(!planned && self.loads.len() > 2));
+        let possible = loads.find(|load| {
+            self.caches.iter().any(|cache| {
+                let point = Point {
+                    weights: smallest,
+                    cache: *cache,
+                    load: *load,
+                };
+                explorer
+                    .found(&point, Residency::Anywhere, Effort::Best)
+                    .is_some()
+            })
+        });
+        possible.or_else(|| self.loads.last().copied()).flatten()
+    }
+
+    /// What a longest context begins at: the planned one where it fits, else the least that is of use.
+    fn least_context(&self, explorer: &mut Explorer<'_>) -> u64 {
+        let planned = explorer.space.planned_context;
+        let load = planned.and_then(|_| self.useful_load(explorer));
+        let least = self.loads.last().copied().flatten();
+        load.or(least).map_or(0, |(context, _)| context)
+    }
+}
+
+/// The first pair of formats that fits, weights before caches.
+fn first(
+    explorer: &mut Explorer<'_>,
+    weights: &[Format],
+    caches: &[Format],
+    load: Load,
+    residency: Residency,
+) -> Option<Found> {
+    let point = |weights: Format, cache: Format| Point {
+        weights,
+        cache,
+        load,
+    };
+    // Where not even the smallest fits, none does: then nothing else is asked.
+    let smallest = weights.last().copied()?;
+    let possible = |explorer: &mut Explorer<'_>, cache: &Format| {
+        explorer
+            .found(&point(smallest, *cache), residency, Effort::Best)
+            .is_some()
+    };
+    let caches: Vec<Format> = caches
+        .iter()
+        .copied()
+        .filter(|cache| possible(explorer, cache))
+        .collect();
+    let mut pairs = weights
+        .iter()
+        .flat_map(|weights| caches.iter().map(|cache| point(*weights, *cache)));
+    pairs.find_map(|point| explorer.found(&point, residency, Effort::Best))
+}
+
+impl Found {
+    fn context(&self) -> u64 {
+        self.arrangement.probe.context_per_slot
+    }
+
+    fn slots(&self) -> u64 {
+        self.arrangement.probe.slots
+    }
+}

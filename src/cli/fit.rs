@@ -1,0 +1,187 @@
+//! `plimsoll fit`: the best settings of a plan, and other good ones.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use plimsoll::advisor::{Choice, Fitted, Objective};
+use plimsoll::plan::Plan;
+use plimsoll::projection::grouped;
+use plimsoll::report::FitError;
+use plimsoll::store::{self, Overwrite};
+use plimsoll::units::GIB;
+use serde_json::json;
+
+use super::answer::{print, print_json, print_plain};
+use super::opened::Opened;
+use super::project::written;
+use super::table::Table;
+use super::{Answer, Failure, PlanArguments};
+
+/// Options of `fit`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    #[command(flatten)]
+    plan: PlanArguments,
+    /// What to make best: balanced, context, quality, speed or batch; without it what `[fit] objective` says, else
+    /// balanced.
+    #[arg(long, value_name = "OBJECTIVE")]
+    objective: Option<Objective>,
+    /// Print the choices as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// File to write the fitted plan to; - is standard output.
+    #[arg(short, long, value_name = "PLAN")]
+    output: Option<PathBuf>,
+    /// Replace a file that is already there.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Prints the choices and writes the best.
+pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+    let opened = Opened::open(&options.plan)?;
+    let fitted = match opened.fit(options.objective) {
+        Ok(fitted) => fitted,
+        Err(FitError::Impossible(impossible)) => {
+            if options.json {
+                print_json(&json!({ "schema": 1, "impossible": impossible }))?;
+                return Ok(Answer::No);
+            }
+            return Err(Failure::no(impossible));
+        }
+        Err(error) => return Err(Failure::input(error)),
+    };
+    let to_output = options
+        .output
+        .as_ref()
+        .is_some_and(|path| path.as_os_str() == "-");
+    if let Some(path) = &options.output {
+        let text = plan_text(&opened.fitted_plan(&fitted.best))?;
+        if to_output {
+            print(&text)?;
+        } else {
+            let overwrite = if options.force {
+                Overwrite::Replace
+            } else {
+                Overwrite::Refuse
+            };
+            store::save(path, &text, overwrite).map_err(not_written)?;
+        }
+    }
+    match (options.json, to_output) {
+        (_, true) => {}
+        (true, false) => print_json(&json!({
+            "schema": 1,
+            "objective": fitted.objective,
+            "best": fitted.best,
+            "others": fitted.others,
+        }))?,
+        (false, false) => print_plain(&text(&fitted))?,
+    }
+    Ok(Answer::Yes)
+}
+
+fn plan_text(plan: &Plan) -> Result<String, Failure> {
+    plan.to_toml().map_err(Failure::input)
+}
+
+fn not_written(error: store::Error) -> Failure {
+    match error {
+        store::Error::Exists { .. } => Failure::io(anyhow!("{error} (--force replaces it)")),
+        _ => Failure::io(error),
+    }
+}
+
+fn text(fitted: &Fitted) -> String {
+    let Fitted {
+        objective: _,
+        best,
+        others,
+    } = fitted;
+    let mut text = format!("Best: {}\n\n", best.good_for);
+    text.push_str(&table(best, others));
+    text.push('\n');
+    for (index, other) in others.iter().enumerate() {
+        let number = index + 1;
+        text.push_str(&format!("{number}: {}\n", sentence(other)));
+    }
+    if !others.is_empty() {
+        text.push('\n');
+    }
+    text.push_str("The best, on the command line:\n ");
+    for (name, value) in &best.set {
+        text.push_str(&format!(" --set {name}={}", written(value)));
+    }
+    if best.set.is_empty() {
+        text.push_str(" nothing to change");
+    }
+    for name in &best.unset {
+        text.push_str(&format!(" (without {name})"));
+    }
+    text.push('\n');
+    text
+}
+
+fn sentence(other: &Choice) -> String {
+    match (other.good_for.as_str(), other.gives_up.as_str()) {
+        ("", gives_up) => gives_up.to_owned(),
+        (good_for, "") => good_for.to_owned(),
+        (good_for, gives_up) => format!("{good_for}; but {gives_up}"),
+    }
+}
+
+fn table(best: &Choice, others: &[Choice]) -> String {
+    let mut table = Table::new(&[
+        "",
+        "weights",
+        ">bits",
+        "cache",
+        ">context",
+        ">users",
+        ">GPU layers",
+        ">experts in RAM",
+        ">tokens/s",
+        ">GPU free",
+        ">RAM free",
+    ]);
+    let names = std::iter::once("best".to_owned()).chain((1..).map(|number| number.to_string()));
+    for (name, choice) in names.zip(std::iter::once(best).chain(others)) {
+        table.row(row(name, choice));
+    }
+    table.text()
+}
+
+fn row(name: String, choice: &Choice) -> Vec<String> {
+    let figures = &choice.figures;
+    let (keys, values) = &figures.cache;
+    let (on_gpus, all) = figures.gpu_layers;
+    let gib = |bytes: i64| format!("{:.2} GiB", bytes as f64 / GIB as f64);
+    let (host, gpus) = match figures.free.split_last() {
+        Some((host, gpus)) => (Some(*host), gpus),
+        None => (None, figures.free.as_slice()),
+    };
+    let least = gpus.iter().copied().min();
+    vec![
+        name,
+        figures.weights.clone(),
+        format!("{:.2}", figures.bits_per_weight),
+        if keys == values {
+            keys.clone()
+        } else {
+            format!("{keys}/{values}")
+        },
+        grouped(figures.context_per_slot),
+        figures.slots.to_string(),
+        format!("{on_gpus}/{all}"),
+        match figures.expert_layers_in_ram {
+            0 => "-".to_owned(),
+            layers => format!("{layers} layers"),
+        },
+        figures.decode.map_or_else(
+            || "-".to_owned(),
+            |decode| format!("{:.0} to {:.0}", decode.low, decode.high),
+        ),
+        least.map_or_else(|| "-".to_owned(), gib),
+        host.map_or_else(|| "-".to_owned(), gib),
+    ]
+}

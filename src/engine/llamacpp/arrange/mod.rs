@@ -1,0 +1,145 @@
+//! Everything in its place: as much on GPUs as keeps the margin.
+
+mod desk;
+mod solve;
+mod space;
+mod spread;
+mod trial;
+
+pub(super) use space::{load, space};
+
+use crate::engine::Inputs;
+use crate::engine::largest::largest;
+use crate::engine::search::{Arrangement, Ask, Effort, Residency};
+use desk::Desk;
+use solve::Spread;
+use trial::Trial;
+
+/// The placement asked for; where it does not fit, what comes closest.
+pub(super) fn arrange(inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement> {
+    let desk = Desk::new(inputs, ask.pinned);
+    let trial = placed(&desk, ask)?;
+    Some(Arrangement {
+        settings: trial.settings,
+        probe: trial.probe,
+    })
+}
+
+fn placed(desk: &Desk<'_>, ask: &Ask<'_>) -> Option<Trial> {
+    if desk.is_automatic() {
+        return desk.trial(&[]);
+    }
+    let whole = desk.trial(&[desk.all_layers()])?;
+    let best = ask.effort == Effort::Best;
+    if whole.gpus == 0 {
+        return Some(whole);
+    }
+    let whole = everything(desk, whole);
+    if ask.residency == Residency::Whole || best && whole.probe.fits() {
+        return Some(whole);
+    }
+    let bare = desk.without_experts();
+    let mut closest = whole;
+    if let Some(bare) = &bare {
+        let found = experts_in_ram(desk, &closest, bare, best)?;
+        let fits_gpus = found.fits_gpus();
+        closest = found;
+        if fits_gpus {
+            return Some(closest);
+        }
+    }
+    if ask.residency == Residency::Layers || !desk.is_open("n_gpu_layers") {
+        return Some(closest);
+    }
+    layers_in_ram(desk, &closest, best).or(Some(closest))
+}
+
+/// Everything on GPUs, by a split of our own where the engine's does not fit or ignores that one card is faster.
+fn everything(desk: &Desk<'_>, whole: Trial) -> Trial {
+    let uneven = desk.gpus_differ();
+    if whole.gpus < 2 || whole.probe.fits() && !uneven {
+        return whole;
+    }
+    let split = spread::spread(desk, &whole, Spread::Whole);
+    if let Some(split) = split.filter(|split| split.probe.fits()) {
+        return split;
+    }
+    if whole.probe.fits() {
+        return whole;
+    }
+    desk.one_gpu(whole.gpus).unwrap_or(whole)
+}
+
+/// All layers on GPUs, experts in main memory: of all layers where it is only asked whether that is possible, else of as
+/// few as fit.
+fn experts_in_ram(
+    desk: &Desk<'_>,
+    whole: &Trial,
+    bare: &[desk::Change],
+    best: bool,
+) -> Option<Trial> {
+    let mut all = bare.to_vec();
+    all.push(desk.all_layers());
+    let none_kept = desk.trial(&all)?;
+    let possible = none_kept.fits_gpus();
+    if possible && !best && none_kept.probe.fits() {
+        return Some(none_kept);
+    }
+    if whole.gpus > 1 && desk.may_spread() {
+        let spread = spread::spread(desk, &none_kept, Spread::Experts);
+        if let Some(spread) = spread {
+            return Some(spread);
+        }
+    }
+    if !possible || !desk.is_open("n_cpu_moe") {
+        return Some(none_kept);
+    }
+    let blocks = desk.blocks();
+    let with_kept = |kept: u64| {
+        let changes = [desk.all_layers(), desk::number("n_cpu_moe", blocks - kept)];
+        desk.trial(&changes)
+    };
+    let kept = largest(0, blocks, |kept| match with_kept(kept) {
+        Some(trial) => gpu_room(&trial),
+        None => vec![-1],
+    });
+    let Some(kept) = kept.filter(|kept| *kept > 0) else {
+        return Some(none_kept);
+    };
+    let best = with_kept(kept)?;
+    Some(desk.parts_of_one_more(blocks - kept, &best).unwrap_or(best))
+}
+
+/// As many layers on GPUs as fit, the experts of all in main memory; none at all where it is only asked whether that is
+/// possible.
+fn layers_in_ram(desk: &Desk<'_>, closest: &Trial, best: bool) -> Option<Trial> {
+    let bare = desk.without_experts().unwrap_or_default();
+    let with_layers = |count: u64| {
+        let mut changes = bare.clone();
+        changes.push(desk::number("n_gpu_layers", count));
+        desk.trial(&changes)
+    };
+    let none = with_layers(0)?;
+    if !best {
+        return Some(none);
+    }
+    if closest.gpus > 1 && desk.may_spread() {
+        let spread = spread::spread(desk, closest, Spread::Layers);
+        if spread.is_some() {
+            return spread;
+        }
+    }
+    let (_, all) = none.probe.gpu_layers;
+    let count = largest(0, all, |count| match with_layers(count) {
+        Some(trial) => gpu_room(&trial),
+        None => vec![-1],
+    });
+    count.and_then(with_layers).or(Some(none))
+}
+
+/// What GPUs have left; main memory holds what they do not.
+fn gpu_room(trial: &Trial) -> Vec<i64> {
+    let mut room = trial.probe.room.clone();
+    room.truncate(trial.gpus);
+    room
+}

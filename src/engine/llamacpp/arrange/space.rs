@@ -1,0 +1,149 @@
+//! Where there is a choice: formats, context, slots.
+
+use super::super::config::{self, CELL_PADDING, Context};
+use super::super::limits;
+use super::trial;
+use crate::engine::Inputs;
+use crate::engine::llamacpp::file_type::FileType;
+use crate::engine::llamacpp::tensors::Architecture;
+use crate::engine::search::{Format, Space};
+use crate::model::FeedForward;
+use crate::plan::{Settings, Value};
+use crate::quant::Type;
+
+/// File types that people download, most bits first; each is a clear step smaller than the one before.
+pub(in super::super) const LADDER: [FileType; 9] = [
+    FileType::BF16,
+    FileType::Q8_0,
+    FileType::Q6_K,
+    FileType::Q5_K_M,
+    FileType::Q4_K_M,
+    FileType::IQ4_XS,
+    FileType::Q3_K_M,
+    FileType::IQ3_M,
+    FileType::Q2_K,
+];
+
+/// Formats of the KV cache that every backend has kernels for, most bits first. q8_0 loses next to nothing, q4_0 visibly
+/// (`presets/quality.toml`).
+const CACHES: [Type; 3] = [Type::F16, Type::Q8_0, Type::Q4_0];
+
+/// What can be searched.
+pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
+    let (subject, config) = trial::subject(inputs)?;
+    let planned: FileType = config.weights.parse().ok()?;
+    let usual = usual(subject.table.architecture);
+    let mut types: Vec<FileType> = if usual == FileType::MXFP4_MOE {
+        // Published that way: other types are larger and no better, since nothing was left out.
+        vec![usual]
+    } else {
+        LADDER.to_vec()
+    };
+    if inputs.settings.contains_key("weights") && !types.contains(&planned) {
+        types.push(planned);
+        // In the order of the engine's list: largest first.
+        types.sort();
+    }
+    let quantized = config.flash != config::Flash::Off;
+    let mut caches: Vec<(Type, Type)> = CACHES
+        .into_iter()
+        .filter(|kind| quantized || !kind.is_quantized())
+        .map(|kind| (kind, kind))
+        .collect();
+    let written = (config.cache_k, config.cache_v);
+    if !caches.contains(&written) {
+        caches.push(written);
+        caches.sort_by(|a, b| bits(*b).total_cmp(&bits(*a)));
+    }
+    let lossless = |caches: &(Type, Type)| bits(*caches) >= bits((Type::Q8_0, Type::Q8_0));
+    let slots = inputs.settings.contains_key("parallel") && !automatic(inputs.settings);
+    Some(Space {
+        usual_weights: types.iter().position(|kind| *kind == usual).unwrap_or(0),
+        planned_weights: if inputs.settings.contains_key("weights") {
+            types.iter().position(|kind| *kind == planned)
+        } else {
+            None
+        },
+        lossy_caches: caches.iter().filter(|caches| lossless(caches)).count(),
+        weights: types.into_iter().map(weights).collect(),
+        caches: caches.into_iter().map(cache).collect(),
+        longest_context: subject.trained.max(CELL_PADDING),
+        context_step: CELL_PADDING,
+        slots: limits::slot_numbers(),
+        planned_context: match config.context {
+            Context::Tokens(tokens) if slots => Some(tokens / config.sequences.max(1)),
+            Context::Tokens(tokens) => Some(tokens),
+            Context::Trained => Some(subject.trained),
+            Context::Unset => None,
+        },
+        planned_slots: slots.then_some(config.sequences),
+        gpus: !subject.devices.is_empty(),
+        experts: inputs
+            .model
+            .layers
+            .iter()
+            .any(|layer| matches!(layer.feed_forward, FeedForward::Experts(_))),
+    })
+}
+
+fn automatic(settings: &Settings) -> bool {
+    match settings.get("parallel") {
+        Some(Value::Integer(slots)) => *slots < 0,
+        _ => true,
+    }
+}
+
+/// Published with experts in MXFP4 (gpt-oss), or in 16 bits and quantized by others.
+pub(in super::super) fn usual(architecture: Architecture) -> FileType {
+    if architecture == Architecture::GptOss {
+        FileType::MXFP4_MOE
+    } else {
+        FileType::Q4_K_M
+    }
+}
+
+/// Bits of a cached key and its value, on average.
+fn bits((keys, values): (Type, Type)) -> f64 {
+    f64::midpoint(bits_of(keys), bits_of(values))
+}
+
+fn bits_of(kind: Type) -> f64 {
+    8.0 * kind.block_bytes() as f64 / kind.block_elements() as f64
+}
+
+fn weights(kind: FileType) -> Format {
+    Format {
+        word: kind.name().to_owned(),
+        bits: bits_of(kind.default_type()),
+        set: Settings::from([("weights".to_owned(), Value::Text(kind.name().to_owned()))]),
+    }
+}
+
+fn cache((keys, values): (Type, Type)) -> Format {
+    let word = if keys == values {
+        keys.name().to_owned()
+    } else {
+        format!("{}/{}", keys.name(), values.name())
+    };
+    let text = |kind: Type| Value::Text(kind.name().to_owned());
+    Format {
+        word,
+        bits: bits((keys, values)),
+        set: Settings::from([
+            ("cache_type_k".to_owned(), text(keys)),
+            ("cache_type_v".to_owned(), text(values)),
+        ]),
+    }
+}
+
+/// So many slots with so many tokens each.
+pub(in super::super) fn load(context_per_slot: u64, slots: u64) -> Settings {
+    let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    Settings::from([
+        (
+            "ctx_size".to_owned(),
+            number(context_per_slot.saturating_mul(slots)),
+        ),
+        ("parallel".to_owned(), number(slots)),
+    ])
+}

@@ -1,0 +1,151 @@
+//! Settings tried: what they leave free, and where layers end up.
+
+use super::super::auto;
+use super::super::compute::Purpose;
+use super::super::config::{self, Config, GpuLayers};
+use super::super::file_type::FileType;
+use super::super::limits;
+use super::super::measure::{Measured, Subject};
+use super::super::notes;
+use super::super::placement::Device;
+use super::super::tensors::Layer;
+use crate::engine::search::Probe;
+use crate::engine::{Inputs, Margin};
+use crate::plan::Settings;
+use crate::projection::Severity;
+use crate::units::Bytes;
+
+/// Settings with what comes of them.
+#[derive(Clone)]
+pub(super) struct Trial {
+    pub(super) settings: Settings,
+    pub(super) probe: Probe,
+    /// GPUs in use.
+    pub(super) gpus: usize,
+    /// What each GPU could hold of weights and caches, with the compute buffers as they are.
+    pub(super) capacity: Vec<i64>,
+}
+
+impl Trial {
+    /// Tries settings; `None` where the engine would not start.
+    pub(super) fn new(inputs: &Inputs<'_>, settings: Settings) -> Option<Self> {
+        let inputs = Inputs {
+            settings: &settings,
+            ..*inputs
+        };
+        let (subject, asked) = subject(&inputs)?;
+        let mut notes = Vec::new();
+        let mut config = asked.clone();
+        let fitted = auto::choose(&subject, &mut config, &mut notes);
+        if notes.iter().any(|note| note.severity == Severity::Error) {
+            return None;
+        }
+        let spilled = auto::spilled(&subject, fitted.as_ref());
+        let measured = subject
+            .measure(&config, &spilled, Purpose::Allocation)
+            .ok()?;
+        // The engine itself fills GPUs up to the margin, by its own buffers alone.
+        let fills_margin = auto::moves_layers(&subject, &asked);
+        let margin = if fills_margin {
+            Margin::NONE
+        } else {
+            inputs.margin
+        };
+        let room = limits::room(&subject, &measured, margin);
+        let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
+        let used = measured.used();
+        let buffers = measured.compute.gpus.iter();
+        let capacity = buffers
+            .zip(&used)
+            .zip(&room)
+            .map(|((buffer, used), room)| {
+                let held = used.total.saturating_sub(signed(buffer.bytes));
+                room.saturating_add(held)
+            })
+            .collect();
+        Some(Self {
+            probe: Probe {
+                fills_margin,
+                ..probe(&subject, &config, &measured, room)
+            },
+            gpus: subject.devices.len(),
+            capacity,
+            settings,
+        })
+    }
+
+    /// Whether every GPU keeps its margin, whatever main memory has.
+    pub(super) fn fits_gpus(&self) -> bool {
+        let gpus = self.probe.room.iter().take(self.gpus);
+        gpus.into_iter().all(|room| *room >= 0)
+    }
+}
+
+/// What is loaded, where the engine takes these settings at all.
+pub(super) fn subject<'a>(inputs: &Inputs<'a>) -> Option<(Subject<'a>, Config)> {
+    let mut notes = Vec::new();
+    let config = config::read(inputs.settings, &mut notes);
+    let devices = config::devices(inputs.machine, &config);
+    let file_type = config.weights.parse::<FileType>().ok()?;
+    let subject = Subject::new(*inputs, &config, file_type, devices).ok()?;
+    notes::refusals(
+        inputs.model,
+        subject.table.architecture,
+        &config,
+        &subject.devices,
+        inputs.machine.gpus.len(),
+        &mut notes,
+    );
+    let refused = notes.iter().any(|note| note.severity == Severity::Error);
+    (!refused).then_some((subject, config))
+}
+
+fn probe(subject: &Subject<'_>, config: &Config, measured: &Measured, room: Vec<i64>) -> Probe {
+    let table = &subject.table;
+    let placement = &measured.placed.placement;
+    let on_gpu = |device: &&Device| device.gpu().is_some();
+    let layers = placement.blocks.iter().filter(on_gpu).count() + {
+        let output = [placement.output];
+        output.iter().filter(on_gpu).count()
+    };
+    let mut in_ram: Vec<u32> = Vec::new();
+    for (row, device) in table.rows.iter().zip(&placement.rows) {
+        if let (Layer::Block(block), Some(Device::Host)) = (row.tensor.layer, device)
+            && row.is_routed()
+            && in_ram.last() != Some(&block)
+        {
+            in_ram.push(block);
+        }
+    }
+    let total = placement.total().get();
+    let on_gpus: Bytes = placement.gpus.iter().map(|share| share.bytes).sum();
+    let shape = measured.shape;
+    Probe {
+        room,
+        fills_margin: false,
+        bits_per_weight: table.bits_per_weight(),
+        gpu_share: if total == 0 {
+            0.0
+        } else {
+            on_gpus.get() as f64 / total as f64
+        },
+        gpu_layers: (layers as u64, placement.blocks.len() as u64 + 1),
+        expert_layers_in_ram: in_ram.len() as u64,
+        context_per_slot: if shape.streams == 1 && config.sequences > 1 {
+            shape.cells / config.sequences
+        } else {
+            shape.cells
+        },
+        slots: shape.sequences,
+        weights: table.file_type.name().to_owned(),
+        cache: (
+            config.cache_k.name().to_owned(),
+            config.cache_v.name().to_owned(),
+        ),
+    }
+}
+
+/// Whether the engine is to choose the layers.
+pub(super) fn layers_are_automatic(inputs: &Inputs<'_>) -> bool {
+    config::read(inputs.settings, &mut Vec::new()).gpu_layers == GpuLayers::Auto
+}
