@@ -150,6 +150,7 @@ pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
     };
     let scope = Scope {
         model,
+        draft: draft.as_deref(),
         machine,
         settings,
     };

@@ -39,6 +39,8 @@ pub struct Setting {
 pub struct Scope<'a> {
     /// The model.
     pub model: &'a Model,
+    /// The small model that drafts for it.
+    pub draft: Option<&'a Model>,
     /// The machine.
     pub machine: &'a Machine,
     /// The other settings, canonical names.
@@ -196,6 +198,8 @@ pub fn checked(
                 setting,
                 options(&Scope {
                     model,
+                    // No list of words depends on it.
+                    draft: None,
                     machine,
                     settings: &settings,
                 }),

@@ -28,6 +28,7 @@ pub(super) fn of_other_type(request: &Request<'_>, resolved: &Settings) -> Optio
     };
     let words: Vec<&'static str> = options(&Scope {
         model: request.model,
+        draft: request.draft,
         machine: request.machine,
         settings: resolved,
     })

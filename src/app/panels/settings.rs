@@ -30,6 +30,7 @@ pub(crate) fn settings(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan, state
     let before = plan.settings.clone();
     let scope = Scope {
         model,
+        draft: context.subjects.draft.ready().map(|draft| &**draft),
         machine,
         settings: &before,
     };

@@ -209,6 +209,7 @@ mod tests {
         let settings = crate::plan::Settings::new();
         let offered: Vec<&str> = options(&crate::engine::setting::Scope {
             model: &model,
+            draft: None,
             machine: &machine,
             settings: &settings,
         })

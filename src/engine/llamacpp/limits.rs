@@ -100,10 +100,11 @@ pub(super) fn most_slots(
     let each = config
         .asked_context(subject.trained)
         .div_ceil(config.sequences.max(1));
-    let follows = config.outputs == config.sequences;
+    let rows = |slots| config.speculation.rows(slots, config.batch);
+    let follows = config.outputs == rows(config.sequences);
     let with_slots = |slots: u64| Config {
         sequences: slots,
-        outputs: if follows { slots } else { config.outputs },
+        outputs: if follows { rows(slots) } else { config.outputs },
         context: Context::Tokens(each.saturating_mul(slots)),
         ..config.clone()
     };

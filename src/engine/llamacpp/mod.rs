@@ -4,6 +4,7 @@ mod arrange;
 mod auto;
 mod compute;
 mod config;
+mod draft;
 pub mod file_type;
 mod host;
 mod kv_cache;

@@ -19,7 +19,7 @@ use crate::units::Bytes;
 /// What the engine would make of a plan.
 pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
     let mut notes = Vec::new();
-    let mut config = config::read(inputs.settings, &mut notes);
+    let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
     let Ok(file_type) = config.weights.parse::<FileType>() else {
         let word = &config.weights;

@@ -23,7 +23,7 @@ const EXPERT_STEPS: u64 = 8;
 /// engine would not start.
 pub(super) fn free(inputs: &Inputs<'_>) -> Option<Vec<i64>> {
     let mut notes = Vec::new();
-    let mut config = config::read(inputs.settings, &mut notes);
+    let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
     let file_type = config.weights.parse::<FileType>().ok()?;
     let subject = Subject::new(*inputs, &config, file_type, devices).ok()?;
@@ -48,7 +48,7 @@ pub(super) fn free(inputs: &Inputs<'_>) -> Option<Vec<i64>> {
 
 /// Ways to need less, the cheapest for the user first.
 pub(super) fn remedies(inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy> {
-    let config = config::read(inputs.settings, &mut Vec::new());
+    let config = config::read(inputs.settings, inputs.draft.is_some(), &mut Vec::new());
     [
         cache(&config),
         layers(inputs, &config),

@@ -29,6 +29,7 @@ pub(super) struct Choices<'a> {
 pub(super) fn resolved(inputs: &Inputs<'_>, choices: &Choices<'_>) -> Settings {
     let scope = Scope {
         model: inputs.model,
+        draft: inputs.draft,
         machine: inputs.machine,
         settings: inputs.settings,
     };

@@ -78,7 +78,11 @@ impl Start {
     }
 
     fn config(self, inputs: &Inputs<'_>) -> Config {
-        let mut config = config::read(&self.settings(inputs), &mut Vec::new());
+        let mut config = config::read(
+            &self.settings(inputs),
+            inputs.draft.is_some(),
+            &mut Vec::new(),
+        );
         if self.cpu_moe > 0 {
             config.overrides = vec![Override::Experts {
                 blocks: self.cpu_moe,

@@ -81,6 +81,7 @@ impl Case {
         for setting in LlamaCpp.settings() {
             let scope = Scope {
                 model: &self.model,
+                draft: None,
                 machine: &self.machine,
                 settings: &self.plan.settings,
             };

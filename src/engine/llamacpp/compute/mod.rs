@@ -49,6 +49,8 @@ pub(in crate::engine::llamacpp) struct GraphConfig<'a> {
     pub(in crate::engine::llamacpp) model: &'a Model,
     /// `general.architecture` of the file ("qwen3moe").
     pub(in crate::engine::llamacpp) architecture: &'a str,
+    /// The model's layers are blocks that predict further tokens from hidden states.
+    pub(in crate::engine::llamacpp) prediction: bool,
     /// Every tensor that is loaded.
     pub(in crate::engine::llamacpp) weights: &'a [PlacedWeight<'a>],
     /// Where things are and what may move.

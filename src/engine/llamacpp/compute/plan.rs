@@ -68,6 +68,8 @@ pub(super) struct Trunk {
 )]
 pub(in crate::engine::llamacpp) struct GraphPlan {
     pub(super) architecture: String,
+    /// The blocks predict further tokens from hidden states.
+    pub(super) prediction: bool,
     pub(super) trunk: Trunk,
     /// The blocks that are emulated.
     pub(super) blocks: Vec<Block>,
@@ -119,6 +121,7 @@ impl GraphPlan {
         });
         Self {
             architecture: config.architecture.to_owned(),
+            prediction: config.prediction,
             trunk: Trunk::of(config.model),
             blocks: blocks.collect(),
             outside: Weights::collect(&outside, renamed),

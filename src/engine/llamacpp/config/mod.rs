@@ -10,6 +10,7 @@ pub(super) use words::{Flash, GpuLayers, LazyMode, LoadMode, SplitMode};
 
 use std::hash::{Hash, Hasher};
 
+use super::draft::Speculation;
 use super::version::Version;
 use crate::quant::Type;
 
@@ -42,6 +43,8 @@ pub(super) struct Config {
     pub(super) embedding: bool,
     /// Samplers run on the device.
     pub(super) backend_sampling: bool,
+    /// Who drafts tokens.
+    pub(super) speculation: Speculation,
     /// Rollback states per sequence.
     pub(super) rollback: u64,
     /// Flash attention as asked for.
@@ -164,6 +167,7 @@ impl Hash for Config {
             outputs,
             embedding,
             backend_sampling,
+            speculation,
             rollback,
             flash,
             cache_k,
@@ -187,7 +191,8 @@ impl Hash for Config {
             fit_context,
         } = self;
         (version, weights, context, flash, cache_k, cache_v).hash(state);
-        (sequences, batch, micro_batch, outputs, rollback).hash(state);
+        (sequences, batch, micro_batch, outputs).hash(state);
+        (speculation, rollback).hash(state);
         (gpu_layers, split_mode, main_gpu, overrides).hash(state);
         (load_mode, lazy_mode, cache_ram_mib, checkpoints).hash(state);
         (checkpoint_step, fit_context).hash(state);
@@ -267,7 +272,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
             .collect();
-        read(&settings, &mut Vec::new()).shape(131_072)
+        read(&settings, false, &mut Vec::new()).shape(131_072)
     }
 
     #[test]

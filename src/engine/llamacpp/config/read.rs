@@ -1,5 +1,6 @@
 //! Reads settings as `common/arg.cpp` and the server do (0.6.0-dev); what it would refuse becomes an error note.
 
+use super::super::draft::{SpecType, Speculation};
 use super::words::{Flash, GpuLayers, LazyMode, LoadMode, SplitMode, Words};
 use super::{Config, Context, Override};
 use crate::engine::llamacpp::version::{self, Version};
@@ -20,8 +21,9 @@ const MAX_ROLLBACK: u64 = 64;
 /// Numbers are parsed by `std::stoi`, which takes 32 bits.
 const MAX_NUMBER: i64 = i32::MAX as i64;
 
-/// The settings as the engine takes them, with notes on what it would refuse or change.
-pub(in super::super) fn read(settings: &Settings, notes: &mut Vec<Note>) -> Config {
+/// The settings as the engine takes them, with notes on what it would refuse or change. `draft`: the plan names a
+/// draft model.
+pub(in super::super) fn read(settings: &Settings, draft: bool, notes: &mut Vec<Note>) -> Config {
     let mut reader = Reader { settings, notes };
     let version = reader.version();
     let (sequences, automatic) = reader.slots();
@@ -43,7 +45,8 @@ pub(in super::super) fn read(settings: &Settings, notes: &mut Vec<Note>) -> Conf
         // A batch of embeddings must be computed at once (`common/common.cpp`).
         batch = micro_batch;
     }
-    let outputs = reader.outputs(version, sequences, batch, embedding);
+    let speculation = reader.speculation(draft);
+    let outputs = reader.outputs(version, speculation.rows(sequences, batch), embedding);
     Config {
         version,
         weights: reader.text("weights").unwrap_or("Q4_K_M").to_owned(),
@@ -56,7 +59,8 @@ pub(in super::super) fn read(settings: &Settings, notes: &mut Vec<Note>) -> Conf
         outputs,
         embedding,
         backend_sampling: reader.toggle("backend_sampling", false),
-        rollback: reader.rollback(),
+        speculation,
+        rollback: reader.rollback(speculation.rollback()),
         flash: reader.word("flash_attn", Flash::Auto),
         cache_k: reader.cache_type("cache_type_k"),
         cache_v: reader.cache_type("cache_type_v"),
@@ -224,8 +228,8 @@ impl<'a> Reader<'a> {
     }
 
     /// States to go back to: as many as a draft has tokens.
-    fn rollback(&mut self) -> u64 {
-        let states = self.count("n_rs_seq", 0);
+    fn rollback(&mut self, drafted: u64) -> u64 {
+        let states = self.count("n_rs_seq", drafted);
         if states > MAX_ROLLBACK {
             self.notes.push(
                 Note::error(
@@ -239,6 +243,19 @@ impl<'a> Reader<'a> {
             );
         }
         states.min(MAX_ROLLBACK)
+    }
+
+    fn speculation(&mut self, draft: bool) -> Speculation {
+        let default = if draft {
+            SpecType::Simple
+        } else {
+            SpecType::None
+        };
+        Speculation {
+            kind: self.word("spec_type", default),
+            draft_max: self.count("spec_draft_n_max", 3),
+            samples_on_device: self.toggle("spec_draft_backend_sampling", true),
+        }
     }
 
     fn unified(&mut self, automatic: bool) -> bool {
@@ -284,14 +301,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Rows of logits: what a server sets, or the plan says.
-    fn outputs(&mut self, version: Version, sequences: u64, batch: u64, embedding: bool) -> u64 {
+    fn outputs(&mut self, version: Version, needed: u64, embedding: bool) -> u64 {
         if let Some(rows) = self.number("n_outputs_max") {
             return u64::try_from(rows).unwrap_or(0);
         }
         if embedding || !version.lean_outputs() {
             return 0;
         }
-        sequences.min(batch)
+        needed
     }
 
     fn gpu_layers(&mut self) -> GpuLayers {

@@ -1,5 +1,7 @@
 //! Words of the command line as types.
 
+use super::super::draft::{SpecType, Speculation};
+
 /// `--flash-attn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in super::super) enum Flash {
@@ -75,6 +77,10 @@ pub(super) trait Words: Copy + 'static {
             .find(|(name, _)| name.eq_ignore_ascii_case(word))
             .map(|&(_, meaning)| meaning)
     }
+}
+
+impl Words for SpecType {
+    const WORDS: &'static [(&'static str, Self)] = Speculation::WORDS;
 }
 
 impl Words for Flash {

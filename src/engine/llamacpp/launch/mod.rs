@@ -229,6 +229,7 @@ impl Command<'_> {
         }
         let scope = Scope {
             model: self.inputs.model,
+            draft: self.inputs.draft,
             machine: self.inputs.machine,
             settings: self.inputs.resolved,
         };

@@ -80,3 +80,14 @@ pub(super) fn output_rows(scope: &Scope<'_>) -> (i64, i64) {
 pub(super) fn rollback_states(_: &Scope<'_>) -> (i64, i64) {
     (0, 16)
 }
+
+/// Layers of the draft model and its output layer.
+pub(super) fn draft_layers(scope: &Scope<'_>) -> (i64, i64) {
+    let layers = scope.draft.map_or(0, |draft| draft.layers.len());
+    (0, i64::try_from(layers).unwrap_or(i64::MAX - 1) + 1)
+}
+
+/// Tokens of one image: up to what any model makes of one (`warmup_image_size`, `tools/mtmd/clip.cpp` 0.6.0-dev).
+pub(super) fn image_tokens(_: &Scope<'_>) -> (i64, i64) {
+    (0, 16_384)
+}

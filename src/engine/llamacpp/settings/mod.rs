@@ -2,14 +2,17 @@
 //!
 //! Names are the long flags of `common/arg.cpp` (0.6.0-dev) in snake_case, positive form; defaults are the engine's.
 
+mod adapter;
 mod advanced;
 mod bounds;
 mod load;
 mod meaning;
 mod offload;
+mod projector;
 mod quantization;
 mod relevance;
 mod shape;
+mod speculation;
 
 use super::super::setting::Setting;
 
@@ -35,6 +38,24 @@ pub(super) const SETTINGS: &[Setting] = &[
     load::BATCH_SIZE,
     load::UBATCH_SIZE,
     load::FLASH_ATTN,
+    speculation::SPEC_TYPE,
+    speculation::SPEC_DRAFT_N_MAX,
+    speculation::DRAFT_WEIGHTS,
+    speculation::N_GPU_LAYERS_DRAFT,
+    speculation::CPU_MOE_DRAFT,
+    speculation::N_CPU_MOE_DRAFT,
+    speculation::OVERRIDE_TENSOR_DRAFT,
+    speculation::DEVICE_DRAFT,
+    speculation::CACHE_TYPE_K_DRAFT,
+    speculation::CACHE_TYPE_V_DRAFT,
+    speculation::SPEC_DRAFT_BACKEND_SAMPLING,
+    projector::MMPROJ,
+    projector::MMPROJ_TYPE,
+    projector::MMPROJ_OFFLOAD,
+    projector::IMAGE_MIN_TOKENS,
+    projector::IMAGE_MAX_TOKENS,
+    adapter::LORA,
+    adapter::CONTROL_VECTOR,
     advanced::SWA_FULL,
     advanced::LOAD_MODE,
     advanced::LAZY_MODE,

@@ -18,16 +18,16 @@ const CACHE_TYPES: &[(&str, &str)] = &[
     ("iq4_nl", "no CUDA kernel: attention runs on the processor"),
 ];
 
-fn cache_types(_: &Scope<'_>) -> Vec<Choice> {
+pub(super) fn cache_types(_: &Scope<'_>) -> Vec<Choice> {
     choices(CACHE_TYPES)
 }
 
-fn f16(_: &Scope<'_>) -> Value {
+pub(super) fn f16(_: &Scope<'_>) -> Value {
     Value::Text("f16".to_owned())
 }
 
 /// Every file type of the quantizer, largest first.
-fn file_types(_: &Scope<'_>) -> Vec<Choice> {
+pub(super) fn file_types(_: &Scope<'_>) -> Vec<Choice> {
     let hint = |kind: FileType| match kind {
         FileType::BF16 => "as published",
         FileType::Q8_0 => "no visible loss",

@@ -2,7 +2,8 @@
 
 use super::super::super::setting::Scope;
 use crate::model::mixer::Reach;
-use crate::model::{FeedForward, Mixer};
+use crate::model::{FeedForward, Mixer, Model};
+use crate::plan::Value;
 
 /// Whatever the model and the machine.
 pub(super) fn always(_: &Scope<'_>) -> bool {
@@ -21,12 +22,14 @@ pub(super) fn several_gpus(scope: &Scope<'_>) -> bool {
 
 /// Routed experts that could stay in main memory.
 pub(super) fn experts_and_gpu(scope: &Scope<'_>) -> bool {
-    gpu(scope)
-        && scope
-            .model
-            .layers
-            .iter()
-            .any(|layer| matches!(layer.feed_forward, FeedForward::Experts(_)))
+    gpu(scope) && has_experts(scope.model)
+}
+
+fn has_experts(model: &Model) -> bool {
+    model
+        .layers
+        .iter()
+        .any(|layer| matches!(layer.feed_forward, FeedForward::Experts(_)))
 }
 
 /// Layers that see a window of the context.
@@ -37,4 +40,59 @@ pub(super) fn windows(scope: &Scope<'_>) -> bool {
             .attention()
             .is_some_and(|attention| attention.reach != Reach::Full),
     })
+}
+
+/// A draft model.
+pub(super) fn draft(scope: &Scope<'_>) -> bool {
+    scope.draft.is_some()
+}
+
+/// A draft model that could be on a GPU.
+pub(super) fn draft_and_gpu(scope: &Scope<'_>) -> bool {
+    draft(scope) && gpu(scope)
+}
+
+/// A draft model with experts.
+pub(super) fn draft_with_experts(scope: &Scope<'_>) -> bool {
+    gpu(scope) && scope.draft.is_some_and(has_experts)
+}
+
+fn spec_type<'a>(scope: &Scope<'a>) -> Option<&'a str> {
+    match scope.settings.get("spec_type") {
+        Some(Value::Text(word)) => Some(word),
+        _ => None,
+    }
+}
+
+/// The model's own prediction blocks draft.
+pub(super) fn prediction(scope: &Scope<'_>) -> bool {
+    spec_type(scope) == Some("draft-mtp")
+}
+
+/// A draft model or head drafts.
+pub(super) fn drafting(scope: &Scope<'_>) -> bool {
+    match spec_type(scope) {
+        Some(word) => word.starts_with("draft-"),
+        None => draft(scope),
+    }
+}
+
+/// What drafts has a context of its own.
+pub(super) fn drafting_by_context(scope: &Scope<'_>) -> bool {
+    draft(scope) || prediction(scope)
+}
+
+/// A projector for images or sounds.
+pub(super) fn projector(scope: &Scope<'_>) -> bool {
+    scope.model.vision.is_some() || scope.model.audio.is_some()
+}
+
+/// A projector that is loaded.
+pub(super) fn vision(scope: &Scope<'_>) -> bool {
+    projector(scope) && scope.settings.get("mmproj") == Some(&Value::Bool(true))
+}
+
+/// A projector that could be on a GPU.
+pub(super) fn vision_and_gpu(scope: &Scope<'_>) -> bool {
+    vision(scope) && gpu(scope)
 }

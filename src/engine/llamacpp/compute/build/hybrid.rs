@@ -80,6 +80,31 @@ impl Builder<'_> {
         self.logits(rows)
     }
 
+    /// A block whose input is given. All its rows are kept, but for Nemotron's, whose network takes those of logits.
+    pub(super) fn predicting_hybrid(
+        &mut self,
+        block: &Block,
+        style: HybridStyle,
+        input: Id,
+        out_ids: Id,
+    ) -> Id {
+        let Some(attention) = block.layer.mixer.attention() else {
+            return input;
+        };
+        let inputs = Inputs {
+            states: self.state_inputs(),
+            positions: self.positions(style.axes.max(1)),
+            cache: self.cache_inputs(CacheShape {
+                cells: self.load.cells,
+                head_k: attention.head_dim,
+                head_v: attention.v_head_dim,
+                v_width: self.plan.trunk.v_width,
+            }),
+            out_ids,
+        };
+        self.hybrid_block(block, style, &inputs, input)
+    }
+
     fn hybrid_block(
         &mut self,
         block: &Block,

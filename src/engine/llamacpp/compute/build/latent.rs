@@ -66,6 +66,20 @@ impl Builder<'_> {
         self.logits(normed)
     }
 
+    /// A block whose input is given, all its rows kept.
+    pub(super) fn predicting_latent(
+        &mut self,
+        block: &Block,
+        style: LatentStyle,
+        input: Id,
+        out_ids: Id,
+    ) -> Id {
+        let positions = self.positions(1);
+        let cache = self.latent_cache();
+        let form = Form::Absorbed;
+        self.latent_block(block, style, form, input, positions, &cache, out_ids)
+    }
+
     /// Inputs of a cache of keys alone (`build_attn_inp_k`).
     pub(super) fn latent_cache(&mut self) -> CacheInputs {
         let tokens = self.batch.tokens;

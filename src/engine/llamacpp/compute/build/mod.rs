@@ -12,6 +12,7 @@ mod hyper;
 mod input;
 mod latent;
 mod mamba;
+mod prediction;
 mod recurrent;
 mod sparse;
 mod transformer;
@@ -272,10 +273,13 @@ impl<'a> Builder<'a> {
 
     /// Whether this is the last block of the model.
     pub(super) fn is_last(&self, block: &Block) -> bool {
-        self.plan
-            .blocks
-            .last()
-            .is_some_and(|last| last.index == block.index)
+        // All rows of a prediction block are handed on; those of logits are chosen after it.
+        !self.plan.prediction
+            && self
+                .plan
+                .blocks
+                .last()
+                .is_some_and(|last| last.index == block.index)
     }
 
     /// Norm and head: `result_norm` is kept as an output, and so are the logits.
@@ -370,6 +374,7 @@ pub(super) fn build(
 ) -> Built {
     let mut builder = Builder::new(plan, load, rules, batch, fused);
     let logits = match family(plan) {
+        _ if plan.prediction => builder.prediction(),
         Family::Transformer(style) => builder.transformer(style),
         Family::Latent(style) => builder.latent_decoder(style),
         Family::Hybrid(style) => builder.hybrid_decoder(style),

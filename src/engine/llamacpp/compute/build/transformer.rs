@@ -125,7 +125,7 @@ impl Builder<'_> {
         clippy::too_many_arguments,
         reason = "the inputs of a graph, each used once"
     )]
-    fn block(
+    pub(super) fn block(
         &mut self,
         block: &Block,
         style: Style,

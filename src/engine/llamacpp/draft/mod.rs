@@ -1,0 +1,5 @@
+//! Speculative decoding: the draft model or the prediction blocks, with contexts of their own.
+
+mod speculation;
+
+pub(super) use speculation::{SpecType, Speculation};
