@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use plimsoll::plan::Value;
-use plimsoll::projection::{Category, Severity, grouped};
+use plimsoll::projection::{Category, Part, Severity, grouped};
 use plimsoll::report::{DeviceReport, Report, Verdict};
 use plimsoll::units::{Bytes, GIB};
 
@@ -133,14 +133,14 @@ fn memory(report: &Report) -> String {
     );
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let mut table = Table::new(&head);
-    for category in Category::ALL {
-        let any = |bytes: fn(&DeviceReport, Category) -> Bytes| {
+    for share in shares() {
+        let any = |bytes: fn(&DeviceReport, Share) -> Bytes| {
             let mut devices = report.devices.iter();
-            devices.any(|device| bytes(device, category) != Bytes::ZERO)
+            devices.any(|device| bytes(device, share) != Bytes::ZERO)
         };
-        if any(category_bytes) || any(growth) {
-            let cells = report.devices.iter().map(|device| cell(device, category));
-            table.row(std::iter::once(category.label().to_owned()).chain(cells));
+        if any(share_bytes) || any(growth) {
+            let cells = report.devices.iter().map(|device| cell(device, share));
+            table.row(std::iter::once(label(share)).chain(cells));
         }
     }
     row(&mut table, "total", report, |device| {
@@ -164,21 +164,38 @@ fn row(table: &mut Table, label: &str, report: &Report, bytes: impl Fn(&DeviceRe
     table.row(std::iter::once(label.to_owned()).chain(cells));
 }
 
-fn category_bytes(device: &DeviceReport, category: Category) -> Bytes {
+/// What a row shows: one category of one part.
+type Share = (Category, Part);
+
+/// In the order of rows.
+fn shares() -> impl Iterator<Item = Share> {
+    Category::ALL
+        .into_iter()
+        .flat_map(|category| Part::ALL.map(|part| (category, part)))
+}
+
+fn label((category, part): Share) -> String {
+    match part {
+        Part::Model => category.label().to_owned(),
+        part => format!("{}, {}", category.label(), part.label()),
+    }
+}
+
+fn share_bytes(device: &DeviceReport, share: Share) -> Bytes {
     device
         .terms
         .terms
         .iter()
-        .filter(|term| term.category == category)
+        .filter(|term| (term.category, term.part) == share)
         .map(|term| term.bytes)
         .sum()
 }
 
 /// What is nothing at first and may become as much.
-fn growth(device: &DeviceReport, category: Category) -> Bytes {
+fn growth(device: &DeviceReport, share: Share) -> Bytes {
     let terms = device.terms.terms.iter();
     terms
-        .filter(|term| term.category == category && term.bytes == Bytes::ZERO)
+        .filter(|term| (term.category, term.part) == share && term.bytes == Bytes::ZERO)
         .map(|term| term.range.1)
         .sum()
 }
@@ -186,16 +203,13 @@ fn growth(device: &DeviceReport, category: Category) -> Bytes {
 /// Is there a range in the table?
 fn grows(report: &Report) -> bool {
     let mut devices = report.devices.iter();
-    devices.any(|device| {
-        let mut categories = Category::ALL.into_iter();
-        categories.any(|category| growth(device, category) != Bytes::ZERO)
-    })
+    devices.any(|device| shares().any(|share| growth(device, share) != Bytes::ZERO))
 }
 
 /// GiB of a category: one number, or from what it is at first to what it may become.
-fn cell(device: &DeviceReport, category: Category) -> String {
-    let bytes = category_bytes(device, category);
-    match growth(device, category) {
+fn cell(device: &DeviceReport, share: Share) -> String {
+    let bytes = share_bytes(device, share);
+    match growth(device, share) {
         Bytes::ZERO => format!("{:.2}", bytes.as_gib()),
         more => format!("{:.2} to {:.2}", bytes.as_gib(), (bytes + more).as_gib()),
     }
@@ -210,7 +224,7 @@ fn reasons(report: &Report) -> String {
     }
     for device in &report.devices {
         for term in &device.terms.terms {
-            let label = term.category.label();
+            let label = label((term.category, term.part));
             line(
                 &mut text,
                 format_args!(

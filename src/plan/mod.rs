@@ -148,6 +148,18 @@ pub struct LaunchOptions {
     /// Further arguments, passed through as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra_args: Vec<String>,
+    /// The draft model's file where the launch will run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft_path: Option<String>,
+    /// The projector's file where the launch will run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mmproj_path: Option<String>,
+    /// Files of LoRA adapters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lora_paths: Vec<String>,
+    /// Files of control vectors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub control_vector_paths: Vec<String>,
     /// UUIDs of the cards to use, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<String>,

@@ -163,3 +163,18 @@ pub enum Part {
     /// An adapter.
     Adapter,
 }
+
+impl Part {
+    /// Every part, in order.
+    pub const ALL: [Self; 4] = [Self::Model, Self::Draft, Self::Projector, Self::Adapter];
+
+    /// In English, as tables name it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Draft => "draft",
+            Self::Projector => "projector",
+            Self::Adapter => "adapter",
+        }
+    }
+}

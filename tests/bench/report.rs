@@ -71,6 +71,10 @@ static NO_LAUNCH: LaunchOptions = LaunchOptions {
     port: None,
     api_key_env: None,
     extra_args: Vec::new(),
+    draft_path: None,
+    mmproj_path: None,
+    lora_paths: Vec::new(),
+    control_vector_paths: Vec::new(),
     gpus: Vec::new(),
 };
 

@@ -24,6 +24,11 @@ pub(super) fn options(ui: &mut Ui, texts: &Texts, options: &mut LaunchOptions) {
                 port,
                 api_key_env,
                 extra_args,
+                // Named in the plan's file.
+                draft_path: _,
+                mmproj_path: _,
+                lora_paths: _,
+                control_vector_paths: _,
                 // Chosen with the machine.
                 gpus: _,
             } = options;

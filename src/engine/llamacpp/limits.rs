@@ -6,7 +6,9 @@ use super::config::{CELL_PADDING, Config, Context, Shape};
 use super::host::{gpu_overhead_bytes, host_overhead_bytes};
 use super::kv_cache;
 use super::measure::{Measured, Subject};
+use super::parts::{Parts, parts};
 use crate::engine::Margin;
+use crate::projection::Category;
 use crate::units::Bytes;
 
 /// Most sequences (`LLAMA_MAX_SEQ`, `src/llama-cparams.h` 0.6.0-dev).
@@ -29,7 +31,19 @@ pub(super) fn bytes_per_token(subject: &Subject<'_>, config: &Config, measured: 
     let longer = config.with_context(measured.shape.context.saturating_add(step));
     let total = |groups: &[kv_cache::Group]| groups.iter().map(|group| group.bytes).sum::<Bytes>();
     let grown = subject.caches(&longer, &measured.placed);
-    let growth = total(&grown).saturating_sub(total(&measured.caches));
+    let mut growth = total(&grown).saturating_sub(total(&measured.caches));
+    if !measured.parts.is_empty() {
+        let shape = longer.shape(subject.trained);
+        let parts = parts(
+            subject,
+            &longer,
+            shape,
+            &measured.placed,
+            Purpose::Allocation,
+        );
+        let caches = |parts: &Parts| parts.total(Category::KvCache);
+        growth += caches(&parts).saturating_sub(caches(&measured.parts));
+    }
     growth.get() as f64 / step as f64
 }
 
@@ -79,7 +93,7 @@ fn fits_for_sure(subject: &Subject<'_>, longer: &Config, planned: &Measured) -> 
             shape.streams,
         )
     };
-    if same(from) != same(to) || from.cells == 0 {
+    if same(from) != same(to) || from.cells == 0 || !planned.parts.is_empty() {
         return false;
     }
     let caches = subject.caches(longer, &planned.placed);

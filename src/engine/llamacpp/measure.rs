@@ -8,15 +8,17 @@ use super::compute::{
     Buffers, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight, Purpose,
 };
 use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
+use super::draft::{self, Companion, Prediction};
 use super::file_type::FileType;
 use super::host::{HostWeights, Loader, widest_input};
 use super::kv_cache::{self, Cells, Kind, LayerCache};
 use super::output;
+use super::parts::{Parts, parts};
 use super::placement::{self, Placement, PlacementConfig};
 use super::recurrent::{self, LayerState};
 use super::tensors::{self, TensorTable};
 use crate::engine::Inputs;
-use crate::projection::Term;
+use crate::projection::{Category, Note, Term};
 use crate::units::Bytes;
 
 /// What is loaded, and where it can go.
@@ -30,6 +32,12 @@ pub(super) struct Subject<'a> {
     pub(super) trained: u64,
     /// Elements per token that enter the widest matrix product.
     pub(super) width: u64,
+    /// The draft model, where the plan names one.
+    pub(super) companion: Option<Box<Companion<'a>>>,
+    /// The context of the model's prediction blocks, where they draft.
+    pub(super) prediction: Option<Box<Prediction>>,
+    /// What stands beside the model is its own business: nothing stands beside a draft.
+    is_draft: bool,
     free: Vec<Bytes>,
     caches: Arc<Vec<LayerCache>>,
     states: Arc<Vec<LayerState>>,
@@ -46,6 +54,8 @@ pub(super) struct Measured {
     /// How main memory holds weights, and what loading takes.
     pub(super) loader: Loader,
     pub(super) host_weights: HostWeights,
+    /// What is loaded beside the model.
+    pub(super) parts: Parts,
 }
 
 /// Tensors in their places.
@@ -63,6 +73,11 @@ impl Placed {
         self.homes.get(block).copied().flatten()
     }
 
+    /// The GPUs of the blocks from `first` on, which predict further tokens.
+    pub(super) fn prediction_homes(&self, first: usize) -> &[Option<usize>] {
+        self.homes.get(first..).unwrap_or_default()
+    }
+
     /// Equal for equal places of equal files.
     pub(super) fn fingerprint(&self) -> u64 {
         self.fingerprint
@@ -72,7 +87,7 @@ impl Placed {
 type Table = Result<Arc<TensorTable>, tensors::Error>;
 
 impl<'a> Subject<'a> {
-    /// The model's file and caches, kept between calls.
+    /// The model with what stands beside it; notes on what that cannot be.
     ///
     /// # Errors
     /// There is no such file.
@@ -81,11 +96,36 @@ impl<'a> Subject<'a> {
         config: &Config,
         file_type: FileType,
         devices: Vec<Device<'a>>,
+        notes: &mut Vec<Note>,
+    ) -> Result<Self, tensors::Error> {
+        let mut subject = Self::alone(inputs, config, file_type, devices)?;
+        let architecture = subject.table.architecture;
+        subject.companion = Companion::new(inputs, &subject.devices, notes).map(Box::new);
+        subject.prediction = Prediction::new(inputs, config, architecture, notes).map(Box::new);
+        subject.is_draft = false;
+        Ok(subject)
+    }
+
+    /// The model's file and caches, kept between calls; nothing beside it.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub(super) fn alone(
+        inputs: Inputs<'a>,
+        config: &Config,
+        file_type: FileType,
+        devices: Vec<Device<'a>>,
     ) -> Result<Self, tensors::Error> {
         let model = inputs.model;
-        let key = (model.fingerprint, file_type, config.imatrix);
+        let loads_prediction = config.speculation.loads_prediction();
+        let key = (
+            model.fingerprint,
+            file_type,
+            config.imatrix,
+            loads_prediction,
+        );
         let table: Arc<Table> = inputs.memo.get(&key, || {
-            TensorTable::new(model, file_type, config.imatrix).map(Arc::new)
+            TensorTable::loading(model, file_type, config.imatrix, loads_prediction).map(Arc::new)
         });
         let table = Arc::clone(table.as_ref().as_ref().map_err(Clone::clone)?);
         let architecture = table.architecture;
@@ -110,10 +150,22 @@ impl<'a> Subject<'a> {
             devices,
             trained: trained(model),
             width: widest_input(model),
+            companion: None,
+            prediction: None,
+            is_draft: true,
             free,
             caches,
             states,
         })
+    }
+
+    /// Layers that the engine's own fit counts: prediction blocks where they are loaded (`hp_ngl`, `common/fit.cpp`
+    /// 0.6.0-dev).
+    pub(super) fn fitted_blocks(&self) -> u32 {
+        match self.prediction {
+            Some(_) => self.table.all_blocks,
+            None => self.table.blocks,
+        }
     }
 
     /// Free memory of the GPUs used.
@@ -212,7 +264,13 @@ impl<'a> Subject<'a> {
         let host_weights = self.inputs.memo.get(&(placed.fingerprint, loader), || {
             HostWeights::new(loader, &placed.placement, &self.table)
         });
+        let parts = if self.is_draft {
+            Parts::default()
+        } else {
+            parts(self, config, shape, &placed, purpose)
+        };
         Ok(Measured {
+            parts,
             loader,
             host_weights: *host_weights,
             shape,
@@ -295,12 +353,68 @@ impl<'a> Subject<'a> {
         fitted: bool,
         purpose: Purpose,
     ) -> Buffers {
-        let graph = GraphPlacement {
+        let blocks = placed.homes.get(..self.inputs.model.layers.len());
+        let graph = self.graph(config, blocks.unwrap_or(&placed.homes), fitted);
+        let plan: Arc<GraphPlan> = self.inputs.memo.get(&self.graph_key(placed, graph), || {
+            GraphPlan::new(&GraphConfig {
+                model: self.inputs.model,
+                architecture: self.table.architecture.name(),
+                prediction: false,
+                weights: &self.weights(&placed.placement),
+                placement: graph,
+            })
+        });
+        plan.reserve(&self.load(config, shape, &self.caches), purpose)
+    }
+
+    /// The compute buffers of the prediction blocks' context.
+    pub(super) fn predicting(
+        &self,
+        prediction: &Prediction,
+        config: &Config,
+        shape: Shape,
+        placed: &Placed,
+        purpose: Purpose,
+    ) -> Buffers {
+        let first = self.inputs.model.layers.len();
+        let graph = self.graph(config, placed.prediction_homes(first), false);
+        let key = ("prediction", self.graph_key(placed, graph));
+        let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || {
+            let all = self.weights(&placed.placement);
+            let names: Vec<Option<String>> = all
+                .iter()
+                .map(|weight| draft::block_name(weight.name, first))
+                .collect();
+            let weights: Vec<PlacedWeight<'_>> = all
+                .iter()
+                .zip(&names)
+                .filter_map(|(weight, name)| {
+                    Some(PlacedWeight {
+                        name: name.as_deref()?,
+                        ..*weight
+                    })
+                })
+                .collect();
+            GraphPlan::new(&GraphConfig {
+                model: &prediction.model,
+                architecture: self.table.architecture.name(),
+                prediction: true,
+                weights: &weights,
+                placement: graph,
+            })
+        });
+        plan.reserve(&self.load(config, shape, &prediction.caches), purpose)
+    }
+
+    fn graph<'b>(
+        &self,
+        config: &Config,
+        blocks: &'b [Option<usize>],
+        fitted: bool,
+    ) -> GraphPlacement<'b> {
+        GraphPlacement {
             gpus: self.devices.len(),
-            blocks: placed
-                .homes
-                .get(..self.inputs.model.layers.len())
-                .unwrap_or(&placed.homes),
+            blocks,
             all_offloaded: config.gpu_layers.count() > u64::from(self.table.all_blocks),
             may_pipeline: config.split_mode == SplitMode::Layer
                 && config.overrides.is_empty()
@@ -308,8 +422,16 @@ impl<'a> Subject<'a> {
             kv_offload: config.kv_offload,
             op_offload: config.op_offload,
             compute_capability: self.devices.first().map_or(0, Device::compute_capability),
-        };
-        let key = (
+        }
+    }
+
+    /// What a graph depends on beside its load.
+    fn graph_key(
+        &self,
+        placed: &Placed,
+        graph: GraphPlacement<'_>,
+    ) -> impl std::hash::Hash + use<> {
+        (
             self.inputs.model.fingerprint,
             placed.fingerprint,
             (graph.gpus, graph.compute_capability),
@@ -319,16 +441,7 @@ impl<'a> Subject<'a> {
                 graph.kv_offload,
                 graph.op_offload,
             ],
-        );
-        let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || {
-            GraphPlan::new(&GraphConfig {
-                model: self.inputs.model,
-                architecture: self.table.architecture.name(),
-                weights: &self.weights(&placed.placement),
-                placement: graph,
-            })
-        });
-        plan.reserve(&self.load(config, shape), purpose)
+        )
     }
 
     /// Loaded tensors as graphs use them.
@@ -355,9 +468,9 @@ impl<'a> Subject<'a> {
         originals.chain(copies).collect()
     }
 
-    fn load(&self, config: &Config, shape: Shape) -> GraphLoad {
+    fn load(&self, config: &Config, shape: Shape, caches: &[LayerCache]) -> GraphLoad {
         let cells = Cells::new(config, shape);
-        let window = self.caches.iter().find_map(|cache| match cache.kind {
+        let window = caches.iter().find_map(|cache| match cache.kind {
             Kind::Window(_) | Kind::CompressedWindow(_) => Some(cells.of(cache.kind).0),
             _ => None,
         });
@@ -407,6 +520,20 @@ impl Measured {
         self.used_with(&self.caches, |bytes| bytes)
     }
 
+    /// The same as the engine's own fit counts it: adapters are loaded after it (`common_init_result`,
+    /// `common/common.cpp` 0.6.0-dev).
+    pub(super) fn fitted(&self) -> Vec<Used> {
+        let mut used = self.used();
+        let gpus = used.len().saturating_sub(1);
+        for (position, used) in used.iter_mut().enumerate() {
+            let adapters = self.parts.adapters((position < gpus).then_some(position));
+            let adapters = i64::try_from(adapters.get()).unwrap_or(i64::MAX);
+            used.model = used.model.saturating_sub(adapters);
+            used.total = used.total.saturating_sub(adapters);
+        }
+        used
+    }
+
     /// The same with other caches, and compute buffers changed.
     pub(super) fn used_with(
         &self,
@@ -428,9 +555,10 @@ impl Measured {
                 let compute = compute.map_or(Bytes::ZERO, |buffer| changed(buffer.bytes));
                 let context = caches.map(|group| group.bytes).sum::<Bytes>()
                     + states.map(|group| group.bytes).sum();
+                let beside = self.parts.bytes(home);
                 Used {
-                    model: signed(weights),
-                    total: signed(weights + context + compute),
+                    model: signed(weights + self.parts.of(Category::Weights, home)),
+                    total: signed(weights + context + compute + beside),
                 }
             })
             .collect()

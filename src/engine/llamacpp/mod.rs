@@ -14,6 +14,7 @@ mod measure;
 mod mixture;
 mod notes;
 mod output;
+mod parts;
 mod placement;
 mod project;
 mod recurrent;

@@ -3,6 +3,7 @@
 use super::auto::{self, Fitted};
 use super::compute::Purpose;
 use super::config::{self, Config};
+use super::draft;
 use super::file_type::FileType;
 use super::host::{cache_terms, gpu_overhead, host_overhead, loading, locked_between};
 use super::limits;
@@ -32,7 +33,7 @@ pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
         );
         return refused(inputs, &config, notes);
     };
-    let subject = match Subject::new(*inputs, &config, file_type, devices) {
+    let subject = match Subject::new(*inputs, &config, file_type, devices, &mut notes) {
         Ok(subject) => subject,
         Err(error) => {
             notes.push(Note::error(
@@ -51,6 +52,7 @@ pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
         inputs.machine.gpus.len(),
         &mut notes,
     );
+    draft::notes(&subject, &config, &mut notes);
     notes::machine(inputs.machine, &config, &subject.devices, &mut notes);
     let asked = config.clone();
     let fitted = auto::choose(&subject, &mut config, &mut notes);
@@ -147,7 +149,7 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
                 fitted: chosen.fitted,
                 flash,
                 blocks: u64::from(subject.table.all_blocks),
-                fitted_blocks: u64::from(subject.table.blocks),
+                fitted_blocks: u64::from(subject.fitted_blocks()),
             },
         ),
         refused: notes.iter().any(is_error),
@@ -219,6 +221,7 @@ fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<D
             subject.width,
             measured.shape.micro_batch,
         ));
+        beside(&mut terms, measured, Some(position));
         if let Some(slot) = devices.get_mut(device.index) {
             slot.terms = terms;
         }
@@ -234,12 +237,22 @@ fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<D
     ));
     host.push(host_overhead(model));
     host.extend(locked_between(&measured.host_weights));
+    beside(&mut host, measured, None);
     devices.push(DeviceTerms { terms: host });
     devices
 }
 
+/// Adds what is loaded beside the model, each category after the model's own.
+fn beside(terms: &mut Vec<Term>, measured: &Measured, home: Option<usize>) {
+    let parts = measured.parts.on(home);
+    if !parts.is_empty() {
+        terms.extend(parts.iter().cloned());
+        terms.sort_by_key(|term| term.category);
+    }
+}
+
 /// Weights, caches, states and compute buffer of one device.
-fn buffers(
+pub(super) fn buffers(
     subject: &Subject<'_>,
     config: &Config,
     measured: &Measured,

@@ -2,6 +2,7 @@
 
 use super::auto;
 use super::config::{self, Config, Flash, GpuLayers};
+use super::draft;
 use super::file_type::FileType;
 use super::limits;
 use super::measure::Subject;
@@ -26,7 +27,7 @@ pub(super) fn free(inputs: &Inputs<'_>) -> Option<Vec<i64>> {
     let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
     let file_type = config.weights.parse::<FileType>().ok()?;
-    let subject = Subject::new(*inputs, &config, file_type, devices).ok()?;
+    let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
     let architecture = subject.table.architecture;
     let gpus = inputs.machine.gpus.len();
     notes::refusals(
@@ -37,6 +38,7 @@ pub(super) fn free(inputs: &Inputs<'_>) -> Option<Vec<i64>> {
         gpus,
         &mut notes,
     );
+    draft::notes(&subject, &config, &mut notes);
     let fitted = auto::choose(&subject, &mut config, &mut notes);
     if notes.iter().any(|note| note.severity == Severity::Error) {
         return None;

@@ -95,7 +95,7 @@ impl Start {
 fn subject<'a>(inputs: &Inputs<'a>, start: &Start) -> Option<Subject<'a>> {
     let config = start.config(inputs);
     let devices = config::devices(inputs.machine, &config);
-    Subject::new(*inputs, &config, start.file_type, devices).ok()
+    Subject::new(*inputs, &config, start.file_type, devices, &mut Vec::new()).ok()
 }
 
 /// The first of these that fits: everything on the GPUs with a long or a short context; experts of some layers in main

@@ -25,10 +25,10 @@ const OFFLOAD_BATCH: u64 = 32;
 /// The traffic of a plan; `None` where the engine would not start.
 pub(super) fn traffic(inputs: &Inputs<'_>) -> Option<Traffic> {
     let mut notes = Vec::new();
-    let mut config = config::read(inputs.settings, &mut notes);
+    let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
     let file_type = config.weights.parse::<FileType>().ok()?;
-    let subject = Subject::new(*inputs, &config, file_type, devices).ok()?;
+    let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
     let architecture = subject.table.architecture;
     let gpus = inputs.machine.gpus.len();
     notes::refusals(

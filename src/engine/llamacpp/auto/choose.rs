@@ -63,7 +63,7 @@ fn is_fixed(config: &Config, gpus: usize) -> bool {
 pub(in super::super) fn spilled(subject: &Subject<'_>, fitted: Option<&Fitted>) -> Vec<Overflow> {
     let layers = fitted.and_then(|fitted| fitted.candidate.layers.as_ref());
     layers.map_or_else(Vec::new, |layers| {
-        overflows(layers, u64::from(subject.table.blocks))
+        overflows(layers, u64::from(subject.fitted_blocks()))
     })
 }
 
@@ -102,7 +102,7 @@ fn limits(subject: &Subject<'_>, config: &Config) -> Limits {
         } else {
             config.sequences.max(1)
         },
-        blocks: subject.table.blocks,
+        blocks: subject.fitted_blocks(),
         asked_layers: match config.gpu_layers {
             GpuLayers::Auto => None,
             GpuLayers::All => Some(u64::MAX),
@@ -147,7 +147,7 @@ struct Run<'a> {
 impl DryRun for Run<'_> {
     fn measure(&self, candidate: &Candidate) -> Vec<Used> {
         let config = applied(self.config, candidate);
-        let blocks = u64::from(self.subject.table.blocks);
+        let blocks = u64::from(self.subject.fitted_blocks());
         let rules = candidate
             .layers
             .as_ref()
@@ -155,7 +155,7 @@ impl DryRun for Run<'_> {
         // What cannot be placed is refused by the projection itself.
         self.subject
             .measure(&config, &rules, Purpose::DryRun)
-            .map_or_else(|_| Vec::new(), |measured| measured.used())
+            .map_or_else(|_| Vec::new(), |measured| measured.fitted())
     }
 }
 

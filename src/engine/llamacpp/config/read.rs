@@ -46,6 +46,7 @@ pub(in super::super) fn read(settings: &Settings, draft: bool, notes: &mut Vec<N
         batch = micro_batch;
     }
     let speculation = reader.speculation(draft);
+    reader.of_parts();
     let outputs = reader.outputs(version, speculation.rows(sequences, batch), embedding);
     Config {
         version,
@@ -243,6 +244,18 @@ impl<'a> Reader<'a> {
             );
         }
         states.min(MAX_ROLLBACK)
+    }
+
+    /// Numbers of what is loaded beside the model: the command line is read whole, whatever is used of it.
+    fn of_parts(&mut self) {
+        for name in [
+            "n_gpu_layers_draft",
+            "n_cpu_moe_draft",
+            "image_min_tokens",
+            "image_max_tokens",
+        ] {
+            self.number(name);
+        }
     }
 
     fn speculation(&mut self, draft: bool) -> Speculation {

@@ -60,7 +60,7 @@ pub(in crate::engine::llamacpp) fn loader(machine: &Machine, settings: &[(&str, 
         .iter()
         .map(|(name, value)| ((*name).to_owned(), value.clone()))
         .collect();
-    let config = config::read(&settings, &mut Vec::new());
+    let config = config::read(&settings, false, &mut Vec::new());
     let devices = config::devices(machine, &config);
     Loader::new(&config, machine, &devices, Architecture::Qwen3Moe)
 }

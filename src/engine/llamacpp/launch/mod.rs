@@ -2,6 +2,7 @@
 
 mod devices;
 mod flags;
+mod parts;
 mod source;
 
 use crate::engine::launch::{Argument, Launch, LaunchInputs, Step, Variable, Word};
@@ -36,6 +37,7 @@ pub(super) fn launch(inputs: &LaunchInputs<'_>) -> Launch {
         launch: Launch::default(),
     };
     source::model(&mut command);
+    parts::ask(&mut command);
     let environment = command.environment();
     command.options();
     command.extra();
@@ -116,6 +118,7 @@ fn effective(inputs: &LaunchInputs<'_>) -> Settings {
     settings.insert("host".to_owned(), Value::Text(host.to_owned()));
     let port = options.port.unwrap_or(DEFAULT_PORT);
     settings.insert("port".to_owned(), Value::Integer(port.into()));
+    parts::name_files(inputs, &mut settings);
     settings
 }
 

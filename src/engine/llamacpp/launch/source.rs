@@ -46,8 +46,9 @@ fn download(command: &mut Command<'_>, repository: &str, file_type: &str) {
     command.launch.remarks.push(format!(
         "The server downloads {source} from Hugging Face at its first start; set model_path to use a file that is here."
     ));
-    // The engine would load the projector it finds there, which the plan does not count.
-    command.option("mmproj", &Value::Bool(false));
+    // The engine would load the projector it finds there, which the plan may not count.
+    let projector = super::parts::is_on(command.inputs.resolved, "mmproj");
+    command.option("mmproj", &Value::Bool(projector));
     command.launch.model_source = ModelSource::Repository(source);
 }
 

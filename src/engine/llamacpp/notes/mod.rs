@@ -15,7 +15,7 @@ use crate::plan::{Settings, Value};
 use crate::projection::Fix;
 
 /// A change of one setting to a word.
-fn set_word(name: &str, word: &str) -> Fix {
+pub(super) fn set_word(name: &str, word: &str) -> Fix {
     set(name, Value::Text(word.to_owned()))
 }
 

@@ -4,19 +4,20 @@ use super::build::Build;
 use super::{Architecture, attention, feed_forward, recurrent};
 use crate::model::{FeedForward, Layer, Mixer, MultiTokenPrediction, Norm, Norms, product};
 
-/// Every block, prediction blocks last where the file holds them.
-pub(super) fn tensors(build: &mut Build<'_>) {
+/// Every block, prediction blocks last where the file holds them: in files of some architectures always, in others
+/// where they are to be loaded.
+pub(super) fn tensors(build: &mut Build<'_>, prediction: bool) {
     let model = build.model;
     for (index, layer) in (0..).zip(&model.layers) {
         build.enter(index, true);
         block(build, layer);
     }
     let Some(mtp) = &model.mtp else { return };
-    if !mtp.stored || !build.architecture.keeps_prediction_blocks() {
+    if !mtp.stored || !(prediction || build.architecture.keeps_prediction_blocks()) {
         return;
     }
     for (index, layer) in (model.layers.len() as u32..).zip(&mtp.layers) {
-        build.enter(index, false);
+        build.enter(index, prediction);
         block(build, layer);
         joining(build, mtp);
     }
@@ -77,7 +78,8 @@ fn norms(build: &mut Build<'_>, layer: &Layer) {
     if before_mixer || (one_part && before_feed_forward) {
         build.norm("attn_norm", kind, width);
     }
-    if after_mixer {
+    // A prediction block has both parts even there (`src/models/nemotron-h-moe.cpp`).
+    if after_mixer || (one_part && before_mixer && before_feed_forward) {
         build.norm("post_attention_norm", kind, width);
     }
     if before_feed_forward && !one_part {

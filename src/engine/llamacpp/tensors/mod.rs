@@ -71,15 +71,18 @@ impl Tensor {
 }
 
 /// The tensors of the model's file, by block and name as the quantizer and loader walk them
-/// (`weight_name_comparer` in `src/llama-model-loader.h`, 0.6.0-dev).
+/// (`weight_name_comparer` in `src/llama-model-loader.h`, 0.6.0-dev). `prediction`: prediction blocks are loaded.
 ///
 /// # Errors
 /// The engine has no architecture for the model.
-pub fn tensors(model: &Model) -> Result<(Architecture, Vec<Tensor>), Unsupported> {
+pub fn tensors(
+    model: &Model,
+    prediction: bool,
+) -> Result<(Architecture, Vec<Tensor>), Unsupported> {
     let architecture = Architecture::of(model)?;
     let mut build = build::Build::new(model, architecture);
     outside::tensors(&mut build);
-    block::tensors(&mut build);
+    block::tensors(&mut build, prediction);
     let mut tensors = build.finish();
     // Built block by block, so only the names within one are out of order.
     for block in tensors.chunk_by_mut(|a, b| block_of(a) == block_of(b)) {

@@ -105,7 +105,20 @@ impl TensorTable {
     /// # Errors
     /// Converter or quantizer would not write it.
     pub fn new(model: &Model, file_type: FileType, imatrix: bool) -> Result<Self, Error> {
-        let (architecture, tensors) = tensors(model)?;
+        Self::loading(model, file_type, imatrix, false)
+    }
+
+    /// The same where the prediction blocks are loaded too, and the file holds them.
+    ///
+    /// # Errors
+    /// Converter or quantizer would not write it.
+    pub fn loading(
+        model: &Model,
+        file_type: FileType,
+        imatrix: bool,
+        prediction: bool,
+    ) -> Result<Self, Error> {
+        let (architecture, tensors) = tensors(model, prediction)?;
         let blocks = model.layers.len() as u32;
         let all_blocks = tensors
             .iter()
@@ -129,7 +142,7 @@ impl TensorTable {
         let tied = !tensors.iter().any(|tensor| tensor.name == "output.weight");
         let states = StateShape::of(model);
         let mut hasher = DefaultHasher::new();
-        (model.fingerprint, file_type, imatrix).hash(&mut hasher);
+        (model.fingerprint, file_type, imatrix, prediction).hash(&mut hasher);
         let fingerprint = hasher.finish();
         let rows: Vec<Row> = tensors
             .into_iter()

@@ -114,7 +114,7 @@ impl Builder<'_> {
     ) -> Id {
         self.graph.stage(Part::Attention, Some(block.index));
         let normed = self.rms_norm(block, "attn_norm.weight", input);
-        if style.axes > 0 {
+        if style.axes > 0 && !self.plan.prediction {
             // Qwen's builders compute the norm before anything else of the layer.
             self.graph.expand(normed);
         }
@@ -149,7 +149,10 @@ impl Builder<'_> {
         if style.scaled {
             stream = self.graph.scale(stream);
         }
-        let mixed = self.graph.add(stream, residual);
+        let mut mixed = self.graph.add(stream, residual);
+        if self.plan.prediction && style.scores_first {
+            mixed = self.graph.get_rows(mixed, inputs.out_ids);
+        }
         if matches!(block.layer.feed_forward, FeedForward::None) {
             return mixed;
         }

@@ -1,0 +1,90 @@
+//! The files of what is loaded beside the model: draft, projector, adapters.
+
+use crate::engine::launch::{Argument, Variable, Word};
+use crate::plan::{Settings, Value};
+
+use super::{Command, text};
+
+/// Puts the files that the plan names where the table of flags finds them, and drops settings of what is not loaded.
+pub(super) fn name_files(
+    inputs: &crate::engine::launch::LaunchInputs<'_>,
+    settings: &mut Settings,
+) {
+    let options = inputs.options;
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            settings.insert(name.to_owned(), value);
+        }
+    };
+    let path = |path: &Option<String>| path.clone().map(Value::Text);
+    let paths = |paths: &[String]| {
+        let items = paths.iter().cloned().map(Value::Text);
+        (!paths.is_empty()).then(|| Value::List(items.collect()))
+    };
+    if inputs.draft.is_some() {
+        put("draft_model", path(&options.draft_path));
+    }
+    if is_on(inputs.resolved, "mmproj") {
+        put("mmproj_path", path(&options.mmproj_path));
+    }
+    put("lora_paths", paths(&options.lora_paths));
+    put("control_vector_paths", paths(&options.control_vector_paths));
+}
+
+/// Asks for files that the plan loads and does not name.
+pub(super) fn ask(command: &mut Command<'_>) {
+    let inputs = command.inputs;
+    let options = inputs.options;
+    if let Some(draft) = inputs.draft
+        && options.draft_path.is_none()
+    {
+        let kind = text(inputs.resolved, "draft_weights").unwrap_or_default();
+        let meaning = format!(
+            "the path of the {kind} file (GGUF) of {}, which drafts",
+            draft.name
+        );
+        variable(command, "--model-draft", "DRAFT_MODEL", meaning);
+    }
+    // What comes from a repository brings its projector with it.
+    let repository = matches!(
+        command.launch.model_source,
+        crate::engine::launch::ModelSource::Repository(_)
+    );
+    if is_on(inputs.resolved, "mmproj") && options.mmproj_path.is_none() && !repository {
+        let kind = text(inputs.resolved, "mmproj_type").unwrap_or_default();
+        let name = &inputs.model.name;
+        let meaning = format!("the path of the {kind} projector file (mmproj) of {name}");
+        variable(command, "--mmproj", "MMPROJ", meaning);
+    }
+    if has_lines(inputs.resolved, "lora") && options.lora_paths.is_empty() {
+        let meaning = "the paths of the adapters (GGUF), separated by commas".to_owned();
+        variable(command, "--lora", "LORA", meaning);
+    }
+    if is_on(inputs.resolved, "control_vector") && options.control_vector_paths.is_empty() {
+        let meaning = "the paths of the control vectors, separated by commas".to_owned();
+        variable(command, "--control-vector", "CONTROL_VECTOR", meaning);
+    }
+}
+
+fn variable(command: &mut Command<'_>, option: &str, name: &str, meaning: String) {
+    command.launch.variables.push(Variable {
+        name: name.to_owned(),
+        meaning,
+        secret: false,
+    });
+    command.arguments.push(Argument {
+        words: vec![
+            Word::Literal(option.to_owned()),
+            Word::Variable(name.to_owned()),
+        ],
+    });
+}
+
+/// A switch of the plan.
+pub(super) fn is_on(settings: &Settings, name: &str) -> bool {
+    settings.get(name) == Some(&Value::Bool(true))
+}
+
+fn has_lines(settings: &Settings, name: &str) -> bool {
+    matches!(settings.get(name), Some(Value::List(lines)) if !lines.is_empty())
+}
