@@ -84,10 +84,10 @@ impl Trial {
 /// What is loaded, where the engine takes these settings at all.
 pub(super) fn subject<'a>(inputs: &Inputs<'a>) -> Option<(Subject<'a>, Config)> {
     let mut notes = Vec::new();
-    let config = config::read(inputs.settings, &mut notes);
+    let config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
     let file_type = config.weights.parse::<FileType>().ok()?;
-    let subject = Subject::new(*inputs, &config, file_type, devices).ok()?;
+    let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
     notes::refusals(
         inputs.model,
         subject.table.architecture,
@@ -147,5 +147,6 @@ fn probe(subject: &Subject<'_>, config: &Config, measured: &Measured, room: Vec<
 
 /// Whether the engine is to choose the layers.
 pub(super) fn layers_are_automatic(inputs: &Inputs<'_>) -> bool {
-    config::read(inputs.settings, &mut Vec::new()).gpu_layers == GpuLayers::Auto
+    config::read(inputs.settings, inputs.draft.is_some(), &mut Vec::new()).gpu_layers
+        == GpuLayers::Auto
 }
