@@ -1,6 +1,7 @@
 //! Projection, verdict, notes and limits: what the window shows and `--json` prints.
 
 mod devices;
+mod expectations;
 mod fit;
 mod headline;
 mod json;
@@ -12,10 +13,10 @@ use crate::advisor;
 use crate::engine::{Derived, Engine, Inputs, Margin, Memo, Outcome, setting};
 use crate::hardware::{Machine, Os};
 use crate::model::Model;
-use crate::plan::{FitOptions, LaunchOptions, Settings, Value};
+use crate::plan::{FitOptions, LaunchOptions, Settings};
 use crate::projection::{DeviceTerms, Note, Projection, Severity};
-use crate::quality::{self, Quality};
-use crate::speed::{self, Speed};
+use crate::quality::Quality;
+use crate::speed::Speed;
 use crate::units::Bytes;
 
 /// Code of the note by which an engine says that it keeps the margin free by its own count, where ours leaves less.
@@ -44,7 +45,7 @@ pub struct Report {
     pub settings: Settings,
     /// Figures beside the projection.
     pub derived: Derived,
-    /// How fast it will be; `None` where it would not start or a note says what is not known.
+    /// How fast it will be where memory suffices; `None` where it would not start or a note says what is not known.
     pub speed: Option<Speed>,
     /// What its formats cost.
     pub quality: Quality,
@@ -237,28 +238,10 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
     notes.extend(over_ceiling(request.machine, &projection));
     notes.extend(file_larger_than_disk(request, &derived));
     notes.extend(named_file::of_other_type(request, &resolved));
-    let verdict = if refused || notes.iter().any(|note| note.severity == Severity::Error) {
-        Verdict::Refused
-    } else {
-        // Every moment must fit, not only the one with the largest sum.
-        moments
-            .iter()
-            .flat_map(|moment| &moment.devices)
-            .map(device_verdict)
-            .fold(Verdict::Fits, |worst, verdict| match (worst, verdict) {
-                (Verdict::Exceeds, _) | (_, Verdict::Exceeds) => Verdict::Exceeds,
-                (Verdict::Tight, _) | (_, Verdict::Tight) => Verdict::Tight,
-                _ => Verdict::Fits,
-            })
-    };
-    let speed = match traffic.map(|traffic| speed::estimate(&traffic, request.machine)) {
-        Some(Ok(speed)) => Some(speed),
-        Some(Err(missing)) => {
-            notes.push(Note::hint("speed-unknown", missing.to_string()));
-            None
-        }
-        None => None,
-    };
+    let refused = refused || notes.iter().any(|note| note.severity == Severity::Error);
+    let verdict = verdict(refused, &moments);
+    let traffic = traffic.filter(|_| verdict != Verdict::Refused);
+    let speed = expectations::speed(traffic.as_ref(), request.machine, &mut notes);
     notes.sort_by_key(|note| note.severity);
     let engine_version = match resolved.get("engine_version") {
         Some(crate::plan::Value::Text(version)) => version.clone(),
@@ -273,26 +256,27 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
         peak,
         moments,
         notes,
-        quality: quality(&resolved, derived.bits_per_weight),
+        quality: expectations::quality(&resolved, derived.bits_per_weight),
         settings: resolved,
         derived,
         speed,
     }
 }
 
-/// What the formats in the effective settings cost.
-fn quality(resolved: &Settings, bits_per_weight: f64) -> Quality {
-    let word = |name: &str| match resolved.get(name) {
-        Some(Value::Text(word)) => Some(word.as_str()),
-        _ => None,
-    };
-    Quality {
-        bits_per_weight,
-        weights: word("weights").and_then(quality::of_weights),
-        cache: word("cache_type_k")
-            .zip(word("cache_type_v"))
-            .and_then(|(keys, values)| quality::of_cache(keys, values)),
+fn verdict(refused: bool, moments: &[MomentReport]) -> Verdict {
+    if refused {
+        return Verdict::Refused;
     }
+    // Every moment must fit, not only the one with the largest sum.
+    moments
+        .iter()
+        .flat_map(|moment| &moment.devices)
+        .map(device_verdict)
+        .fold(Verdict::Fits, |worst, verdict| match (worst, verdict) {
+            (Verdict::Exceeds, _) | (_, Verdict::Exceeds) => Verdict::Exceeds,
+            (Verdict::Tight, _) | (_, Verdict::Tight) => Verdict::Tight,
+            _ => Verdict::Fits,
+        })
 }
 
 /// A GPU may take only part of a pool that it shares with the processor.

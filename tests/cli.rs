@@ -104,6 +104,49 @@ fn a_plan_that_does_not_fit_answers_no() {
 }
 
 #[test]
+fn speed_and_quality_are_told_as_ranges_with_reasons() {
+    let output = with_plan(PLAN, &["project", "-", "--why"]);
+    let text = out(&output);
+    for told in [
+        "estimated decoding: ",
+        "estimated prompt: ",
+        "estimated loading: ",
+        "loss by weights in ",
+        "speed decoding: ",
+        " values of ",
+    ] {
+        assert!(text.contains(told), "{told} in {text}");
+    }
+    let output = with_plan(PLAN, &["project", "-", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    let speed = &report["speed"];
+    for figure in [
+        "decode_tokens_per_second",
+        "decode_at_context_tokens_per_second",
+        "prefill_tokens_per_second",
+        "first_token_seconds",
+        "load_seconds",
+        "reload_seconds",
+    ] {
+        let end = |end: &str| speed[figure][end].as_f64().expect(figure);
+        let (low, likely, high) = (end("low"), end("likely"), end("high"));
+        assert!(0.0 < low && low <= likely && likely <= high, "{figure}");
+    }
+    let full = speed["decode_at_context_tokens_per_second"]["likely"].as_f64();
+    assert!(full < speed["decode_tokens_per_second"]["likely"].as_f64());
+    let reasons = speed["why"].as_array().expect("reasons");
+    assert_eq!(reasons[0]["figure"], "decode");
+    assert!(
+        reasons
+            .iter()
+            .all(|reason| reason["why"]["text"].is_string())
+    );
+    let quality = &report["quality"]["weights"];
+    assert!(quality["perplexity_percent"]["sources"].as_u64() >= Some(1));
+    assert!(quality["effect"].is_string());
+}
+
+#[test]
 fn the_json_report_adds_up() {
     let output = with_plan(PLAN, &["project", "-", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");

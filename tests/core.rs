@@ -40,3 +40,5 @@ mod report;
 mod speed;
 #[path = "core/store.rs"]
 mod store;
+#[path = "core/traffic.rs"]
+mod traffic;

@@ -76,8 +76,11 @@ impl WeightRead {
         if self.used >= self.of || self.of == 0 {
             return 1.0;
         }
-        let one = self.used as f64 / self.of as f64;
-        1.0 - (1.0 - one).powf(tokens.max(0.0))
+        let one = self.share_of_one();
+        if tokens <= 1.0 {
+            return one;
+        }
+        1.0 - (1.0 - one).powf(tokens)
     }
 
     /// Share that one token uses.
