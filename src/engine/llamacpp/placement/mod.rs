@@ -114,7 +114,7 @@ impl Placement {
             let device = placement.place(index, row, &rules, table);
             placement.rows.push(device);
         }
-        placement.tie(table);
+        placement.tie(table, &rules);
         for block in 0..table.blocks as usize {
             let device = placement.blocks.get(block).copied();
             if let Some(share) = device.and_then(|device| placement.share(device)) {
@@ -169,13 +169,14 @@ impl Placement {
             return None;
         }
         let home = self.home(row)?;
-        let device = match rules.target(index, row) {
+        let target = rules.target(index, row);
+        let device = match target {
             Some(target) => target,
             // The loader falls back to main memory where a device lacks the operation.
             None if row.gpu_can => home,
             None => Device::Host,
         };
-        if row.tensor.layer == Layer::EveryBlock && device == home {
+        if row.tensor.layer == Layer::EveryBlock && target.is_none() && device == home {
             self.repeat(index, row, home, table);
         }
         self.add(row, device, device != home);
@@ -197,7 +198,7 @@ impl Placement {
 
     /// The tied head: the embedding once more where the output layer is elsewhere, or where the loader does not see
     /// that it has it.
-    fn tie(&mut self, table: &TensorTable) {
+    fn tie(&mut self, table: &TensorTable, rules: &overrides::Rules<'_>) {
         let embedding = table
             .rows
             .iter()
@@ -209,12 +210,11 @@ impl Placement {
             return;
         };
         let device = *device;
-        // An override by name holds for both; otherwise the copy goes with the output layer.
-        let overridden = device != Device::Host;
-        let head = match (overridden, row.gpu_can) {
-            (true, _) => device,
-            (false, true) => self.output,
-            (false, false) => Device::Host,
+        // Both bear the embedding's name, so an override holds for both; otherwise the copy goes with the output layer.
+        let head = match (rules.target(index, row), row.gpu_can) {
+            (Some(target), _) => target,
+            (None, true) => self.output,
+            (None, false) => Device::Host,
         };
         // A product's layout is not that of a table: the embedding cannot serve as both.
         let repacked = head == Device::Host && self.packing.is_some_and(|own| own.takes_head(row));
