@@ -355,16 +355,20 @@ impl<'a> Subject<'a> {
     ) -> Buffers {
         let blocks = placed.homes.get(..self.inputs.model.layers.len());
         let graph = self.graph(config, blocks.unwrap_or(&placed.homes), fitted);
-        let plan: Arc<GraphPlan> = self.inputs.memo.get(&self.graph_key(placed, graph), || {
-            GraphPlan::new(&GraphConfig {
+        let made = |make: fn(&GraphConfig<'_>) -> GraphPlan| {
+            make(&GraphConfig {
                 model: self.inputs.model,
                 architecture: self.table.architecture.name(),
                 prediction: false,
                 weights: &self.weights(&placed.placement),
                 placement: graph,
             })
-        });
-        plan.reserve(&self.load(config, shape, &self.caches), purpose)
+        };
+        let key = self.graph_key(placed, graph);
+        let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || made(GraphPlan::new));
+        plan.reserve(&self.load(config, shape, &self.caches), purpose, || {
+            made(GraphPlan::whole)
+        })
     }
 
     /// The compute buffers of the prediction blocks' context.
@@ -379,7 +383,7 @@ impl<'a> Subject<'a> {
         let first = self.inputs.model.layers.len();
         let graph = self.graph(config, placed.prediction_homes(first), false);
         let key = ("prediction", self.graph_key(placed, graph));
-        let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || {
+        let made = |make: fn(&GraphConfig<'_>) -> GraphPlan| {
             let all = self.weights(&placed.placement);
             let names: Vec<Option<String>> = all
                 .iter()
@@ -395,15 +399,20 @@ impl<'a> Subject<'a> {
                     })
                 })
                 .collect();
-            GraphPlan::new(&GraphConfig {
+            make(&GraphConfig {
                 model: &prediction.model,
                 architecture: self.table.architecture.name(),
                 prediction: true,
                 weights: &weights,
                 placement: graph,
             })
-        });
-        plan.reserve(&self.load(config, shape, &prediction.caches), purpose)
+        };
+        let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || made(GraphPlan::new));
+        plan.reserve(
+            &self.load(config, shape, &prediction.caches),
+            purpose,
+            || made(GraphPlan::whole),
+        )
     }
 
     fn graph<'b>(

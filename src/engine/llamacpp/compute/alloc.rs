@@ -31,6 +31,14 @@ impl Allocator {
         }
     }
 
+    /// What is free, however far the buffer has grown.
+    pub(super) fn free_space(&self) -> Self {
+        Self {
+            free: self.free.clone(),
+            grown: Linear::ZERO,
+        }
+    }
+
     /// The size the buffer must have for everything allocated so far.
     pub(super) fn grown(&self) -> Linear {
         self.grown

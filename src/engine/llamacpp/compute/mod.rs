@@ -19,6 +19,7 @@ mod reserve;
 mod schedule;
 mod segments;
 mod shorten;
+mod steady;
 mod tensor;
 
 pub(in crate::engine::llamacpp) use alive::Use;

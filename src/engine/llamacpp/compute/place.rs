@@ -10,6 +10,8 @@ use super::fusion::Keep;
 use super::graph::Graph;
 use super::linear::{Domain, Linear};
 use super::schedule::Schedule;
+use super::shorten::Repeat;
+use super::steady::Watch;
 use super::tensor::{Id, MAX_SOURCES, Stage};
 
 /// Alignment of CUDA buffers (`ggml_backend_cuda_buffer_type_get_alignment`).
@@ -55,23 +57,34 @@ pub(super) struct Twin<'a> {
     pub(super) steps: i64,
 }
 
-/// Places every tensor of the graph; one entry per backend. Sizes hold over what is left of the domain.
+/// Places every tensor of the graph; one entry per backend. Sizes hold over what is left of the domain. `None`: memory
+/// is not the same after blocks of a repeat.
 pub(super) fn place(
     graph: &Graph,
     twin: Option<Twin<'_>>,
     rules: Rules,
     schedule: &Schedule,
     keep: &Keep,
+    repeats: &[Repeat],
     domain: &mut Domain,
-) -> Vec<Placed> {
+) -> Option<Vec<Placed>> {
     let steps = steps(graph, schedule, keep);
     let mut placing = Placing::new(graph, twin, rules, domain);
     placing.leafs(schedule);
     placing.count(&steps);
-    for step in &steps {
+    let nodes = steps
+        .iter()
+        .enumerate()
+        .filter(|(_, step)| !step.dependency);
+    let mut watch = Watch::new(graph, nodes.map(|(index, step)| (index, step.id)), repeats);
+    for (index, step) in steps.iter().enumerate() {
         placing.run(step);
+        if let Some(block) = watch.ends(index) {
+            let state = placing.state(step.id);
+            watch.note(block, &placing.buffers, (state.backend, state.offset));
+        }
     }
-    placing.finish(schedule)
+    watch.is_steady(repeats).then(|| placing.finish(schedule))
 }
 
 /// The order of `graph_copy`: before each split its copies, each with a dependency on what is copied.

@@ -1,12 +1,14 @@
 //! The model as a graph builder meets it: blocks with their weights, what stands outside of them, devices.
 
+use std::sync::OnceLock;
+
 use crate::model::{Activation, Layer, Mixer, Model, Norm, PerLayerInputs, product};
 
 use super::backend::VECTOR_KERNEL_CELLS;
 use super::draft::{CPU, Draft, Weight};
 use super::linear::STEP;
 use super::segments::Segments;
-use super::shorten::{Shortened, shorten};
+use super::shorten::{Ends, Repeat, Shortened, shorten};
 use super::{GraphConfig, GraphLoad, PlacedWeight};
 
 /// Weights by what follows the block in their name ("attn_q.weight"), sorted.
@@ -79,6 +81,10 @@ pub(in crate::engine::llamacpp) struct GraphPlan {
     pub(super) gpus: u8,
     /// For each GPU the one that is emulated in its place.
     pub(super) stand_ins: Vec<u8>,
+    /// Nothing is left out.
+    pub(super) is_whole: bool,
+    /// Blocks after which memory must be the same for what is left out not to matter.
+    pub(super) repeats: Vec<Repeat>,
     pub(super) all_offloaded: bool,
     pub(super) pipeline: bool,
     pub(super) kv_offload: bool,
@@ -88,17 +94,35 @@ pub(in crate::engine::llamacpp) struct GraphPlan {
     pub(super) all_on_gpus: bool,
     /// Buffers that are known.
     pub(super) segments: Segments,
+    /// The same with nothing left out, once it had to be made.
+    pub(super) complete: OnceLock<Box<GraphPlan>>,
 }
 
 impl GraphPlan {
-    /// The plan of a configuration.
+    /// The plan of a configuration, short of blocks and GPUs that should not change anything.
     pub(in crate::engine::llamacpp) fn new(config: &GraphConfig<'_>) -> Self {
+        Self::of(config, true)
+    }
+
+    /// The plan with all that the configuration has.
+    pub(in crate::engine::llamacpp) fn whole(config: &GraphConfig<'_>) -> Self {
+        Self::of(config, false)
+    }
+
+    fn of(config: &GraphConfig<'_>, short: bool) -> Self {
         let placement = config.placement;
         let gpus = placement.gpus.min(usize::from(CPU) - 1);
         let (drafts, mut outside) = drafts(config, gpus);
         outside.sort_unstable_by_key(|(name, _)| *name);
-        let last = head_backend(&outside);
-        let Shortened { kept, stand_ins } = shorten(&drafts, gpus, last, placement.kv_offload);
+        let Shortened {
+            kept,
+            stand_ins,
+            repeats,
+        } = if short {
+            shorten(&drafts, gpus, ends(&outside), placement.kv_offload)
+        } else {
+            Shortened::whole(drafts.len(), gpus)
+        };
         let emulated = stand_ins.iter().max().map_or(0, |&most| most + 1);
         let renamed = |backend: u8| match stand_ins.get(usize::from(backend)) {
             Some(&stand_in) => stand_in,
@@ -130,7 +154,9 @@ impl GraphPlan {
                 let mut weights = draft.weights.iter();
                 draft.backend < CPU && weights.all(|(_, weight)| weight.backend < CPU)
             }),
+            is_whole: kept.len() == drafts.len() && usize::from(emulated) == gpus,
             stand_ins,
+            repeats,
             all_offloaded: placement.all_offloaded,
             pipeline: gpus > 1
                 && placement.all_offloaded
@@ -140,6 +166,7 @@ impl GraphPlan {
             op_offload: placement.op_offload,
             compute_capability: placement.compute_capability,
             segments: Segments::default(),
+            complete: OnceLock::new(),
         }
     }
 }
@@ -220,16 +247,20 @@ impl Trunk {
 /// 0.6.0-dev).
 const MOST_STREAMS: u64 = 16;
 
-/// Where the logits are computed.
-fn head_backend(outside: &[(&str, Weight)]) -> u8 {
+/// Where a graph begins and ends.
+fn ends(outside: &[(&str, Weight)]) -> Ends {
     let named = |wanted: &str| {
         let mut weights = outside.iter();
         let found = weights.find(|(name, _)| *name == wanted);
         found.map(|(_, weight)| weight.backend)
     };
-    named("output.weight")
-        .or_else(|| named("output_norm.weight"))
-        .unwrap_or(CPU)
+    let norm = named("output_norm.weight");
+    let head = named("output.weight").or(norm).unwrap_or(CPU);
+    Ends {
+        head,
+        moved: named("token_embd.weight").is_some_and(|embedding| embedding != CPU)
+            || norm.is_some_and(|norm| norm != head),
+    }
 }
 
 /// Every block with its weights, and the weights outside of blocks.

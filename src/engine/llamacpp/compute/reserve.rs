@@ -63,52 +63,83 @@ pub(in crate::engine::llamacpp) enum Exactness {
 }
 
 impl GraphPlan {
-    /// The compute buffers under a load.
+    /// The compute buffers under a load. `complete` makes the plan with nothing left out.
     pub(in crate::engine::llamacpp) fn reserve(
         &self,
         load: &GraphLoad,
         purpose: Purpose,
+        complete: impl FnOnce() -> Self,
     ) -> Buffers {
-        let steps = segments::steps(load);
-        let segment = match steps {
-            Some(steps) => self
-                .segments
-                .around((segments::at(load, 0), purpose), steps, |first| {
-                    if let Some((low, high)) = self.plateau(load, steps) {
-                        self.point(load, purpose).over(low, high)
-                    } else if first {
-                        // Many loads are asked for at one context only.
-                        self.point(load, purpose).over(steps, steps)
-                    } else {
-                        self.segment(load, steps, purpose)
-                    }
-                }),
-            None => Arc::new(self.point(load, purpose)),
-        };
-        let buffer = |backend: u8| {
-            let placed = segment.placed.get(usize::from(backend));
+        let segment = self.around(load, purpose, complete);
+        let steps = segments::steps(load).unwrap_or(0);
+        let buffer = |backend: usize| {
+            let placed = segment.placed.get(backend);
             ComputeBuffer {
-                bytes: placed.map_or(Bytes::ZERO, |placed| {
-                    Bytes::new(placed.bytes.at(steps.unwrap_or(0)))
-                }),
+                bytes: placed.map_or(Bytes::ZERO, |placed| Bytes::new(placed.bytes.at(steps))),
                 peak: placed.map_or(Stage::NOTHING, |placed| placed.peak),
                 largest: placed.map_or([None; 3], |placed| {
-                    let largest = placed.alive.largest(steps.unwrap_or(0));
+                    let largest = placed.alive.largest(steps);
                     largest.map(|found| found.map(|(kind, bytes)| (kind, Bytes::new(bytes))))
                 }),
             }
         };
+        let gpus = self.stand_ins.len();
         Buffers {
-            gpus: self.stand_ins.iter().map(|&gpu| buffer(gpu)).collect(),
-            host: buffer(self.gpus),
+            gpus: (0..gpus).map(buffer).collect(),
+            host: buffer(gpus),
             flash_attn: segment.flash_attn,
             exactness: build::exactness(self),
             copies: if self.pipeline { 4 } else { 1 },
         }
     }
 
-    /// The buffers at one context.
-    fn point(&self, load: &GraphLoad, purpose: Purpose) -> Segment {
+    fn around(
+        &self,
+        load: &GraphLoad,
+        purpose: Purpose,
+        complete: impl FnOnce() -> Self,
+    ) -> Arc<Segment> {
+        let steps = segments::steps(load);
+        let find = |first: bool| {
+            let found = self.find(load, steps, first, purpose);
+            let found = found.or_else(|| {
+                let complete = self.complete.get_or_init(|| Box::new(complete()));
+                complete.find(load, steps, first, purpose)
+            });
+            found.unwrap_or_default()
+        };
+        match steps {
+            Some(steps) => {
+                let key = (segments::at(load, 0), purpose);
+                self.segments.around(key, steps, find)
+            }
+            None => Arc::new(find(true)),
+        }
+    }
+
+    /// The buffers around a context; `None`: what is left out matters.
+    fn find(
+        &self,
+        load: &GraphLoad,
+        steps: Option<i64>,
+        first: bool,
+        purpose: Purpose,
+    ) -> Option<Segment> {
+        let Some(steps) = steps else {
+            return self.point(load, purpose);
+        };
+        if let Some((low, high)) = self.plateau(load, steps) {
+            return Some(self.point(load, purpose)?.over(low, high));
+        }
+        if first {
+            // Many loads are asked for at one context only.
+            return Some(self.point(load, purpose)?.over(steps, steps));
+        }
+        self.segment(load, steps, purpose)
+    }
+
+    /// The buffers at one context; `None`: what is left out matters.
+    fn point(&self, load: &GraphLoad, purpose: Purpose) -> Option<Segment> {
         let run = Run::new(self, load);
         let mut domain = Domain::everywhere(0);
         domain.narrow();
@@ -116,13 +147,13 @@ impl GraphPlan {
         let graphs = reserved.graphs.iter();
         let placed = graphs
             .map(|graph| run.place(graph, None, &mut domain))
-            .collect();
+            .collect::<Option<Vec<_>>>()?;
         domain.narrow();
-        larger(placed, reserved.flash_attn, &mut domain)
+        Some(self.larger(placed, reserved.flash_attn, &mut domain))
     }
 
-    /// The buffers around a context, as far as everything is decided alike.
-    fn segment(&self, load: &GraphLoad, steps: i64, purpose: Purpose) -> Segment {
+    /// The buffers around a context, as far as everything is decided alike; `None`: what is left out matters.
+    fn segment(&self, load: &GraphLoad, steps: i64, purpose: Purpose) -> Option<Segment> {
         let mut domain = Domain::everywhere(steps);
         for step in self.breakpoints() {
             domain.split(step);
@@ -136,7 +167,7 @@ impl GraphPlan {
         let (run, twin) = (Run::new(self, &here), Run::new(self, &there));
         let (reserved, twins) = (run.reserve(purpose), twin.reserve(purpose));
         if other < domain.low || !reserved.is_like(&twins) {
-            return self.point(load, purpose).over(steps, steps);
+            return Some(self.point(load, purpose)?.over(steps, steps));
         }
         let graphs = reserved.graphs.iter().zip(&twins.graphs);
         let placed = graphs
@@ -147,13 +178,26 @@ impl GraphPlan {
                 };
                 run.place(graph, Some(twin), &mut domain)
             })
-            .collect();
-        larger(placed, reserved.flash_attn, &mut domain)
+            .collect::<Option<Vec<_>>>()?;
+        Some(self.larger(placed, reserved.flash_attn, &mut domain))
+    }
+
+    /// The larger of each buffer: it grows to what any graph needs. One per GPU, left out or not, then the host's.
+    fn larger(&self, graphs: Vec<Vec<Placed>>, flash_attn: bool, domain: &mut Domain) -> Segment {
+        let placed = larger(graphs, domain);
+        let all = self.stand_ins.iter().chain([&self.gpus]);
+        Segment {
+            low: domain.low,
+            high: domain.high,
+            placed: all
+                .filter_map(|&backend| placed.get(usize::from(backend)).cloned())
+                .collect(),
+            flash_attn,
+        }
     }
 }
 
-/// The larger of each buffer: it grows to what any graph needs.
-fn larger(graphs: Vec<Vec<Placed>>, flash_attn: bool, domain: &mut Domain) -> Segment {
+fn larger(graphs: Vec<Vec<Placed>>, domain: &mut Domain) -> Vec<Placed> {
     let placed = graphs.into_iter().reduce(|one, other| {
         let pairs = one.into_iter().zip(other);
         pairs
@@ -165,12 +209,7 @@ fn larger(graphs: Vec<Vec<Placed>>, flash_attn: bool, domain: &mut Domain) -> Se
             )
             .collect()
     });
-    Segment {
-        low: domain.low,
-        high: domain.high,
-        placed: placed.unwrap_or_default(),
-        flash_attn,
-    }
+    placed.unwrap_or_default()
 }
 
 impl Segment {
@@ -324,13 +363,20 @@ impl<'a> Run<'a> {
         scheduled: &Scheduled,
         twin: Option<Twin<'_>>,
         domain: &mut Domain,
-    ) -> Vec<Placed> {
+    ) -> Option<Vec<Placed>> {
         let Scheduled {
             built,
             schedule,
             keep,
         } = scheduled;
-        place(&built.graph, twin, self.rules, schedule, keep, domain)
+        // With a pipeline all copies are kept, so that more blocks take more where blocks need copies.
+        let splits = usize::from(self.rules.gpus) + 1;
+        if self.plan.pipeline && !self.plan.is_whole && schedule.splits.len() > splits {
+            return None;
+        }
+        let repeats = &self.plan.repeats;
+        let (graph, rules) = (&built.graph, self.rules);
+        place(graph, twin, rules, schedule, keep, repeats, domain)
     }
 }
 

@@ -8,12 +8,13 @@ use super::place::Placed;
 use super::{GraphLoad, Purpose};
 
 /// A range of contexts, in steps of cells.
+#[derive(Default)]
 pub(super) struct Segment {
     /// First step.
     pub(super) low: i64,
     /// Last step.
     pub(super) high: i64,
-    /// The buffer of each backend over the range.
+    /// The buffer of each GPU over the range, the host's last.
     pub(super) placed: Vec<Placed>,
     /// What `flash_attn` comes to.
     pub(super) flash_attn: bool,

@@ -1,6 +1,7 @@
 //! Which blocks and devices have to be emulated. A buffer does not grow any more once the same blocks follow each
-//! other on one device: each leaves it as it found it. So runs of equal blocks, or of equal groups of blocks, are
-//! shortened, and GPUs in the middle that do the same as another are not emulated again.
+//! other on one device and each leaves it as it found it. So runs of equal blocks, or of equal groups of blocks, are
+//! shortened, and GPUs in the middle that do the same as another are not emulated again. That the blocks kept do leave
+//! it as they found it is checked where they are placed; otherwise all blocks are.
 
 use std::ops::Range;
 
@@ -13,14 +14,31 @@ pub(super) struct Shortened {
     pub(super) kept: Vec<usize>,
     /// For each GPU the emulated one, counted without those left out.
     pub(super) stand_ins: Vec<u8>,
+    /// What must turn out true for the others to be left out.
+    pub(super) repeats: Vec<Repeat>,
+}
+
+/// The last blocks of the repetitions that are kept of a run, ascending: after each the memory must be the same.
+pub(super) type Repeat = Vec<usize>;
+
+impl Shortened {
+    /// Everything, as it is.
+    pub(super) fn whole(blocks: usize, gpus: usize) -> Self {
+        Self {
+            kept: (0..blocks).collect(),
+            stand_ins: (0..gpus).filter_map(|gpu| u8::try_from(gpu).ok()).collect(),
+            repeats: Vec::new(),
+        }
+    }
 }
 
 /// Longest group of blocks that may repeat: the patterns of windows (2 to 6) by those of file types (3).
 const LONGEST_GROUP: usize = 12;
 
 /// Repetitions that are kept on a GPU: the state that the blocks before leave, the change to the steady one, the steady
-/// one. Where two blocks take turns in memory the steady state has two forms, so an even number stays even.
-const REPETITIONS: usize = 3;
+/// one, and the last. Where two blocks take turns in memory the steady state has two forms, so an even number stays
+/// even.
+const REPETITIONS: usize = 4;
 
 /// Repetitions that are kept on the CPU: weights copied for large batches leave holes that close later.
 const HOST_REPETITIONS: usize = 6;
@@ -44,10 +62,27 @@ fn grows_with_blocks(draft: &Draft<'_>) -> bool {
     }
 }
 
-/// Chooses the blocks to emulate. `head` is the backend of the logits.
-pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: bool) -> Shortened {
+/// Where the logits are computed, and whether anything outside of the blocks is in an unusual place.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    /// The backend of the logits.
+    pub(super) head: u8,
+    /// The embedding is not in main memory, or the last norm not beside the head.
+    pub(super) moved: bool,
+}
+
+/// Chooses the blocks to emulate.
+pub(super) fn shorten(
+    drafts: &[Draft<'_>],
+    gpus: usize,
+    ends: Ends,
+    kv_offload: bool,
+) -> Shortened {
     let kinds = kinds(drafts);
-    let whole = drafts.iter().any(grows_with_blocks);
+    if drafts.iter().any(grows_with_blocks) {
+        return Shortened::whole(drafts.len(), gpus);
+    }
+    let mut repeats = Vec::new();
     let mut kept = Vec::with_capacity(drafts.len());
     let mut segments: Vec<Segment> = Vec::new();
     let mut from = 0;
@@ -58,14 +93,17 @@ pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: b
             .take_while(|draft| draft.backend == first.backend);
         let until = from + same.count();
         let start = kept.len();
-        let least = if whole {
-            usize::MAX
-        } else if first.backend < CPU {
+        let least = if first.backend < CPU {
             REPETITIONS
         } else {
             HOST_REPETITIONS
         };
-        shorten_run(&kinds, from..until, least, &mut kept);
+        let run = Run {
+            kinds: &kinds,
+            range: from..until,
+            least,
+        };
+        run.shorten(&mut kept, &mut repeats);
         segments.push(Segment {
             backend: first.backend,
             kinds: kept
@@ -82,13 +120,21 @@ pub(super) fn shorten(drafts: &[Draft<'_>], gpus: usize, head: u8, kv_offload: b
         let mut weights = draft.weights.iter();
         weights.any(|(_, weight)| weight.backend != draft.backend && weight.backend < CPU)
     });
-    if foreign || !kv_offload {
-        return Shortened {
+    let (kept, stand_ins) = if foreign || ends.moved || !kv_offload {
+        (
             kept,
-            stand_ins: (0..gpus).filter_map(|gpu| u8::try_from(gpu).ok()).collect(),
-        };
+            (0..gpus).filter_map(|gpu| u8::try_from(gpu).ok()).collect(),
+        )
+    } else {
+        fold_devices(&segments, &kept, gpus, ends.head)
+    };
+    // Of devices that are left out the repetitions are those of their stand-in.
+    repeats.retain(|repeat: &Repeat| repeat.iter().all(|block| kept.contains(block)));
+    Shortened {
+        kept,
+        stand_ins,
+        repeats,
     }
-    fold_devices(&segments, &kept, gpus, head)
 }
 
 /// Consecutive blocks on one device.
@@ -99,7 +145,12 @@ struct Segment {
 }
 
 /// Leaves out GPUs whose blocks equal those of an earlier GPU, where both have GPUs on either side.
-fn fold_devices(segments: &[Segment], kept: &[usize], gpus: usize, head: u8) -> Shortened {
+fn fold_devices(
+    segments: &[Segment],
+    kept: &[usize],
+    gpus: usize,
+    head: u8,
+) -> (Vec<usize>, Vec<u8>) {
     let mut stand_ins: Vec<u8> = Vec::with_capacity(gpus);
     let mut blocks = Vec::with_capacity(kept.len());
     let mut emulated = 0_u8;
@@ -144,31 +195,43 @@ fn fold_devices(segments: &[Segment], kept: &[usize], gpus: usize, head: u8) -> 
             blocks.extend_from_slice(kept.get(segment.kept.clone()).unwrap_or_default());
         }
     }
-    Shortened {
-        kept: blocks,
-        stand_ins,
-    }
+    (blocks, stand_ins)
 }
 
-/// Keeps of `from..until` what cannot be left out.
-fn shorten_run(kinds: &[usize], range: Range<usize>, least: usize, kept: &mut Vec<usize>) {
-    let from = range.start;
-    let run = kinds.get(range).unwrap_or_default();
-    let mut at = 0;
-    while at < run.len() {
-        let rest = run.get(at..).unwrap_or_default();
-        // The group that covers most, the shorter of equals.
-        let best = (1..=LONGEST_GROUP.min(rest.len() / 2))
-            .map(|group| (group, repetitions(rest, group)))
-            .filter(|&(_, times)| times > repetitions_kept(times, least))
-            .max_by_key(|&(group, times)| (group * times, usize::MAX - group));
-        let Some((group, times)) = best else {
-            kept.push(from + at);
-            at += 1;
-            continue;
-        };
-        kept.extend(from + at..from + at + group * repetitions_kept(times, least));
-        at += group * times;
+/// Consecutive blocks on one device, before they are shortened.
+struct Run<'a> {
+    /// Of all blocks.
+    kinds: &'a [usize],
+    range: Range<usize>,
+    /// Repetitions to keep.
+    least: usize,
+}
+
+impl Run<'_> {
+    /// Keeps what cannot be left out.
+    fn shorten(&self, kept: &mut Vec<usize>, repeats: &mut Vec<Repeat>) {
+        let from = self.range.start;
+        let run = self.kinds.get(self.range.clone()).unwrap_or_default();
+        let mut at = 0;
+        while at < run.len() {
+            let rest = run.get(at..).unwrap_or_default();
+            // The group that covers most, the shorter of equals.
+            let best = (1..=LONGEST_GROUP.min(rest.len() / 2))
+                .map(|group| (group, repetitions(rest, group)))
+                .filter(|&(_, times)| times > repetitions_kept(times, self.least))
+                .max_by_key(|&(group, times)| (group * times, usize::MAX - group));
+            let Some((group, times)) = best else {
+                kept.push(from + at);
+                at += 1;
+                continue;
+            };
+            let start = from + at;
+            let keep = repetitions_kept(times, self.least);
+            // The last one differs: it is the last to use some inputs, or chooses the rows of logits.
+            repeats.push((1..keep).map(|times| start + group * times - 1).collect());
+            kept.extend(start..start + group * keep);
+            at += group * times;
+        }
     }
 }
 
@@ -238,23 +301,32 @@ mod tests {
     use super::*;
 
     fn check(kinds: &[usize], expect: &[usize]) {
-        let mut kept = Vec::new();
-        shorten_run(kinds, 0..kinds.len(), 3, &mut kept);
+        let (mut kept, mut repeats) = (Vec::new(), Vec::new());
+        let run = Run {
+            kinds,
+            range: 0..kinds.len(),
+            least: 4,
+        };
+        run.shorten(&mut kept, &mut repeats);
         assert_eq!(kept, expect, "{kinds:?}");
+        for repeat in repeats {
+            assert!(repeat.len() >= 3, "{kinds:?}");
+            assert!(repeat.iter().all(|block| kept.contains(block)), "{kinds:?}");
+        }
     }
 
     #[test]
-    fn long_runs_keep_three() {
-        check(&[0, 0, 0], &[0, 1, 2]);
-        check(&[0; 41], &[0, 1, 2]);
+    fn long_runs_keep_four() {
+        check(&[0, 0, 0, 0], &[0, 1, 2, 3]);
+        check(&[0; 41], &[0, 1, 2, 3, 4]);
         check(&[0; 40], &[0, 1, 2, 3]);
-        check(&[0, 1, 1, 1, 1, 1, 2], &[0, 1, 2, 3, 6]);
+        check(&[0, 1, 1, 1, 1, 1, 1, 2], &[0, 1, 2, 3, 4, 7]);
     }
 
     #[test]
-    fn groups_keep_three_repetitions() {
-        let pattern: Vec<usize> = [0, 0, 1].repeat(5);
-        check(&pattern, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    fn groups_keep_four_repetitions() {
+        let pattern: Vec<usize> = [0, 0, 1].repeat(6);
+        check(&pattern, &(0..12).collect::<Vec<usize>>());
         check(&[0, 1, 2, 3, 4], &[0, 1, 2, 3, 4]);
     }
 }
