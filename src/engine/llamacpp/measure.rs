@@ -13,7 +13,7 @@ use super::file_type::FileType;
 use super::host::{HostWeights, Loader, widest_input};
 use super::kv_cache::{self, Cells, Kind, LayerCache};
 use super::output;
-use super::parts::{Parts, parts};
+use super::parts::{self, Parts, parts};
 use super::placement::{self, Placement, PlacementConfig};
 use super::recurrent::{self, LayerState};
 use super::tensors::{self, TensorTable};
@@ -38,6 +38,8 @@ pub(super) struct Subject<'a> {
     pub(super) prediction: Option<Box<Prediction>>,
     /// What stands beside the model is its own business: nothing stands beside a draft.
     is_draft: bool,
+    /// Equal where the same stands beside it.
+    beside: u64,
     free: Vec<Bytes>,
     caches: Arc<Vec<LayerCache>>,
     states: Arc<Vec<LayerState>>,
@@ -103,6 +105,7 @@ impl<'a> Subject<'a> {
         subject.companion = Companion::new(inputs, &subject.devices, notes).map(Box::new);
         subject.prediction = Prediction::new(inputs, config, architecture, notes).map(Box::new);
         subject.is_draft = false;
+        subject.beside = parts::key(inputs);
         Ok(subject)
     }
 
@@ -153,6 +156,7 @@ impl<'a> Subject<'a> {
             companion: None,
             prediction: None,
             is_draft: true,
+            beside: 0,
             free,
             caches,
             states,
@@ -191,7 +195,7 @@ impl<'a> Subject<'a> {
             })
             .collect();
         (
-            self.inputs.model.fingerprint,
+            (self.inputs.model.fingerprint, self.beside),
             self.table.fingerprint,
             self.inputs.margin,
             (machine.host.ram, machine.host.in_use),

@@ -1,11 +1,15 @@
 //! What is loaded beside the main model: a draft or its own prediction context, a projector, adapters. Their terms per
 //! device, so that whatever asks what a plan takes (fitting, limits, remedies, the report) gets them too.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use super::adapter;
 use super::compute::Purpose;
 use super::config::{Config, Shape};
 use super::draft;
 use super::measure::{Placed, Subject};
-use crate::projection::{Category, Part, Term};
+use crate::engine::Inputs;
+use crate::projection::{Category, Note, Part, Term};
 use crate::units::Bytes;
 
 /// Terms of everything beside the main model.
@@ -84,5 +88,47 @@ pub(super) fn parts(
 ) -> Parts {
     let mut parts = Parts::default();
     draft::add(subject, config, shape, placed, purpose, &mut parts);
+    adapter::add(subject, shape, placed, &mut parts);
     parts
+}
+
+/// What a person should know about them.
+pub(super) fn notes(subject: &Subject<'_>, config: &Config, notes: &mut Vec<Note>) {
+    draft::notes(subject, config, notes);
+    adapter::notes(subject, notes);
+}
+
+/// Settings that nothing but these parts depends on.
+const SETTINGS: &[&str] = &[
+    "draft_weights",
+    "n_gpu_layers_draft",
+    "cpu_moe_draft",
+    "n_cpu_moe_draft",
+    "override_tensor_draft",
+    "device_draft",
+    "cache_type_k_draft",
+    "cache_type_v_draft",
+    "mmproj",
+    "mmproj_type",
+    "mmproj_offload",
+    "image_min_tokens",
+    "image_max_tokens",
+    "lora",
+    "control_vector",
+];
+
+/// Equal where the same is loaded beside the model; keys of caches are made of it.
+pub(super) fn key(inputs: Inputs<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    inputs
+        .draft
+        .map(|draft| draft.fingerprint)
+        .hash(&mut hasher);
+    for name in SETTINGS {
+        if let Some(value) = inputs.settings.get(*name) {
+            // Floating-point numbers have no hash of their own.
+            (name, format!("{value:?}")).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }

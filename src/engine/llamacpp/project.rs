@@ -3,12 +3,12 @@
 use super::auto::{self, Fitted};
 use super::compute::Purpose;
 use super::config::{self, Config};
-use super::draft;
 use super::file_type::FileType;
 use super::host::{cache_terms, gpu_overhead, host_overhead, loading, locked_between};
 use super::limits;
 use super::measure::{Measured, Subject};
 use super::notes;
+use super::parts;
 use super::resolved::{Choices, resolved};
 use super::terms;
 use super::traffic;
@@ -52,7 +52,7 @@ pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
         inputs.machine.gpus.len(),
         &mut notes,
     );
-    draft::notes(&subject, &config, &mut notes);
+    parts::notes(&subject, &config, &mut notes);
     notes::machine(inputs.machine, &config, &subject.devices, &mut notes);
     let asked = config.clone();
     let fitted = auto::choose(&subject, &mut config, &mut notes);

@@ -2,11 +2,11 @@
 
 use super::auto;
 use super::config::{self, Config, Flash, GpuLayers};
-use super::draft;
 use super::file_type::FileType;
 use super::limits;
 use super::measure::Subject;
 use super::notes;
+use super::parts;
 use crate::engine::{Derived, Inputs, Margin, Remedy, Step};
 use crate::model::FeedForward;
 use crate::plan::{Settings, Value};
@@ -38,7 +38,7 @@ pub(super) fn free(inputs: &Inputs<'_>) -> Option<Vec<i64>> {
         gpus,
         &mut notes,
     );
-    draft::notes(&subject, &config, &mut notes);
+    parts::notes(&subject, &config, &mut notes);
     let fitted = auto::choose(&subject, &mut config, &mut notes);
     if notes.iter().any(|note| note.severity == Severity::Error) {
         return None;
