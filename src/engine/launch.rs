@@ -1,6 +1,6 @@
 //! The steps that start an engine as planned, as data; `export` writes them for a target.
 
-use crate::hardware::Machine;
+use crate::hardware::{Machine, Vendor};
 use crate::model::Model;
 use crate::plan::{LaunchOptions, Settings};
 
@@ -34,12 +34,25 @@ pub struct Launch {
     pub steps: Vec<Step>,
     /// Where the model file comes from.
     pub model_source: ModelSource,
+    /// What the steps read beside the model.
+    pub files: Vec<ConfigFile>,
+    /// Maker of the GPUs that are used, for targets that hand them to a container; `None`: the processor alone.
+    pub accelerator: Option<Vendor>,
     /// What the person who runs it must provide.
     pub variables: Vec<Variable>,
     /// What the person who runs it should know; written into the file's header.
     pub remarks: Vec<String>,
     /// What the plan asks for and the engine cannot be told; written into the file's header.
     pub not_expressible: Vec<String>,
+}
+
+/// A file that a step reads, where the step runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConfigFile {
+    /// Its name, as the step's arguments say it.
+    pub name: &'static str,
+    /// Its lines, each an instruction with its values; exporters quote them as the format wants.
+    pub lines: Vec<Argument>,
 }
 
 /// Where a launch takes the model file from.

@@ -12,6 +12,7 @@ pub mod setting;
 pub mod traffic;
 
 pub mod llamacpp;
+pub mod ollama;
 
 pub use margin::Margin;
 pub use meaning::carry_over;
@@ -31,7 +32,7 @@ use setting::Setting;
 use traffic::Traffic;
 
 /// Every engine, in the order offered.
-pub const ENGINES: &[&dyn Engine] = &[&llamacpp::LlamaCpp];
+pub const ENGINES: &[&dyn Engine] = &[&llamacpp::LlamaCpp, &ollama::Ollama];
 
 /// The engine with this identity, in any case of letters.
 pub fn find(id: &str) -> Option<&'static dyn Engine> {
@@ -51,6 +52,9 @@ pub trait Engine: Sync {
 
     /// The newest version whose rules are known, as the user would write it.
     fn newest_version(&self) -> &'static str;
+
+    /// Where its server listens unless told otherwise.
+    fn usual_port(&self) -> u16;
 
     /// What can be swept: the settings for curves and tables, most useful first.
     fn axes(&self) -> &'static [Axis];

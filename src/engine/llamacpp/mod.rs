@@ -3,6 +3,7 @@
 mod adapter;
 mod arrange;
 mod auto;
+pub(in crate::engine) mod base;
 mod compute;
 mod config;
 mod draft;
@@ -32,7 +33,7 @@ use super::launch::{Launch, LaunchInputs};
 use super::search::{Arrangement, Ask, Space};
 use super::setting::Setting;
 use super::traffic::Traffic;
-use super::{Axis, Derived, Engine, Inputs, Outcome, Remedy};
+use super::{Axis, Derived, Engine, Inputs, Margin, Outcome, Remedy};
 use crate::plan::Settings;
 
 /// The engine.
@@ -49,6 +50,10 @@ impl Engine for LlamaCpp {
 
     fn newest_version(&self) -> &'static str {
         version::NEWEST
+    }
+
+    fn usual_port(&self) -> u16 {
+        launch::DEFAULT_PORT
     }
 
     fn axes(&self) -> &'static [Axis] {
@@ -73,11 +78,12 @@ impl Engine for LlamaCpp {
     }
 
     fn project(&self, inputs: &Inputs<'_>) -> Outcome {
-        project::project(inputs)
+        project::project(inputs, project::Extent::Full)
     }
 
     fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>> {
-        remedies::free(inputs)
+        // What is kept free counts for good plans, not for possible ones.
+        remedies::free(inputs, Margin::NONE)
     }
 
     fn traffic(&self, inputs: &Inputs<'_>) -> Option<Traffic> {

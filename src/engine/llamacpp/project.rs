@@ -17,8 +17,17 @@ use crate::hardware::Machine;
 use crate::projection::{DeviceTerms, Moment, Note, Projection, Term};
 use crate::units::Bytes;
 
+/// How much is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Everything.
+    Full,
+    /// Not how far the plan could go: an engine that chooses more by itself asks that its own way.
+    WithoutLimits,
+}
+
 /// What the engine would make of a plan.
-pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
+pub(super) fn project(inputs: &Inputs<'_>, extent: Extent) -> Outcome {
     let mut notes = Vec::new();
     let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
@@ -73,6 +82,7 @@ pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
         fitted: fitted.as_ref(),
         spilled: &spilled,
         measured: &measured,
+        extent,
     };
     finish(&subject, &chosen, notes)
 }
@@ -87,6 +97,7 @@ struct Chosen<'a> {
     /// Overrides that fitting added.
     spilled: &'a [auto::Overflow],
     measured: &'a Measured,
+    extent: Extent,
 }
 
 fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> Outcome {
@@ -185,7 +196,9 @@ fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
         fitted,
         spilled,
         measured,
+        extent,
     } = *chosen;
+    let full = extent == Extent::Full;
     let parameters = subject.inputs.model.parameters();
     let file_bytes = subject.table.file_bytes();
     let total = parameters.text();
@@ -200,8 +213,12 @@ fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
             8.0 * file_bytes.get() as f64 / total as f64
         },
         kv_bytes_per_token: limits::bytes_per_token(subject, config, measured),
-        max_context_tokens: limits::longest_context(subject, asked, measured, fitted),
-        max_batch: limits::most_slots(subject, config, spilled),
+        max_context_tokens: full
+            .then(|| limits::longest_context(subject, asked, measured, fitted))
+            .flatten(),
+        max_batch: full
+            .then(|| limits::most_slots(subject, config, spilled))
+            .flatten(),
         further: indexmap::IndexMap::new(),
     }
 }

@@ -20,9 +20,9 @@ const LADDER: [&str; 8] = [
 /// Steps in which experts are moved to main memory.
 const EXPERT_STEPS: u64 = 8;
 
-/// Bytes that every device has left, GPUs in order and main memory last; negative where they lack. `None` where the
+/// Bytes that every GPU has left beyond the margin, and main memory at all; negative where they lack. `None` where the
 /// engine would not start.
-pub(super) fn free(inputs: &Inputs<'_>) -> Option<Vec<i64>> {
+pub(super) fn free(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
     let mut notes = Vec::new();
     let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
@@ -44,8 +44,7 @@ pub(super) fn free(inputs: &Inputs<'_>) -> Option<Vec<i64>> {
         return None;
     }
     let spilled = auto::spilled(&subject, fitted.as_ref());
-    // What is kept free counts for good plans, not for possible ones.
-    Some(limits::slack(&subject, &config, &spilled, Margin::NONE))
+    Some(limits::slack(&subject, &config, &spilled, margin))
 }
 
 /// Ways to need less, the cheapest for the user first.

@@ -8,7 +8,10 @@ use crate::hardware::{Gpu, Os, Vendor};
 /// CUDA orders cards by speed unless told otherwise, while a plan and `nvidia-smi` list them by bus (CUDA C++
 /// Programming Guide, "CUDA Environment Variables"). ROCm takes identities in `ROCR_VISIBLE_DEVICES` on Linux and only
 /// positions in `HIP_VISIBLE_DEVICES` elsewhere (ROCm, "GPU isolation techniques").
-pub(super) fn environment(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Vec<(String, Word)> {
+pub(in super::super) fn environment(
+    inputs: &LaunchInputs<'_>,
+    launch: &mut Launch,
+) -> Vec<(String, Word)> {
     let chosen = &inputs.options.gpus;
     let mut variables = Vec::new();
     let mut set =

@@ -1,9 +1,9 @@
 //! The `llama-server` command of a plan, in the spelling of the planned version.
 
-mod devices;
+pub(super) mod devices;
 mod flags;
 mod parts;
-mod source;
+pub(super) mod source;
 
 use crate::engine::launch::{Argument, Launch, LaunchInputs, Step, Variable, Word};
 use crate::engine::setting::Scope;
@@ -19,7 +19,7 @@ use flags::FlagTable;
 const DEFAULT_HOST: &str = "127.0.0.1";
 
 /// The server's own default (`common/common.h`, 0.6.0-dev).
-const DEFAULT_PORT: u16 = 8080;
+pub(super) const DEFAULT_PORT: u16 = 8080;
 
 /// The variable that the server reads its key from (`common/arg.cpp`, 0.6.0-dev).
 const API_KEY: &str = "LLAMA_API_KEY";
@@ -352,7 +352,7 @@ fn is_variable_name(name: &str) -> bool {
 }
 
 /// Reached from this machine only: a loopback address or a Unix socket.
-fn is_local(host: &str) -> bool {
+pub(super) fn is_local(host: &str) -> bool {
     host == "localhost"
         || std::path::Path::new(host)
             .extension()

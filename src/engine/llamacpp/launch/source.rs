@@ -37,11 +37,7 @@ pub(super) fn model(command: &mut Command<'_>) {
 }
 
 fn download(command: &mut Command<'_>, repository: &str, file_type: &str) {
-    let source = if repository.contains(':') || file_type.is_empty() {
-        repository.to_owned()
-    } else {
-        format!("{repository}:{}", tag(file_type))
-    };
+    let source = tagged(repository, file_type);
     command.option("hf_repo", &Value::Text(source.clone()));
     command.launch.remarks.push(format!(
         "The server downloads {source} from Hugging Face at its first start; set model_path to use a file that is here."
@@ -73,6 +69,15 @@ fn ask(command: &mut Command<'_>, repository: Option<&str>, file_type: &str) {
         ],
     });
     command.launch.model_source = ModelSource::Asked;
+}
+
+/// The file type as a tag, where the repository has none.
+pub(in super::super) fn tagged(repository: &str, file_type: &str) -> String {
+    if repository.contains(':') || file_type.is_empty() {
+        repository.to_owned()
+    } else {
+        format!("{repository}:{}", tag(file_type))
+    }
 }
 
 /// Publishers name files of this type by its tensor format alone (`ggml-org/gpt-oss-20b-GGUF`).

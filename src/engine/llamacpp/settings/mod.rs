@@ -16,6 +16,8 @@ mod speculation;
 
 use super::super::setting::Setting;
 
+pub(super) use quantization::{IMATRIX, WEIGHTS};
+
 /// In the order of the window.
 pub(super) const SETTINGS: &[Setting] = &[
     quantization::WEIGHTS,

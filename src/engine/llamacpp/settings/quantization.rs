@@ -49,7 +49,7 @@ fn default_file_type(_: &Scope<'_>) -> Value {
     Value::Text("Q4_K_M".to_owned())
 }
 
-pub(super) const WEIGHTS: Setting = Setting {
+pub(in super::super) const WEIGHTS: Setting = Setting {
     aliases: &["quant", "quantization", "file_type", "ftype"],
     counterparts: meaning::WEIGHTS,
     ..setting(
@@ -65,7 +65,7 @@ pub(super) const WEIGHTS: Setting = Setting {
     )
 };
 
-pub(super) const IMATRIX: Setting = Setting {
+pub(in super::super) const IMATRIX: Setting = Setting {
     counterparts: meaning::IMATRIX,
     ..setting(
         "imatrix",

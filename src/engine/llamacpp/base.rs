@@ -1,0 +1,84 @@
+//! What an engine builds on that starts `llama-server` itself.
+
+use super::auto;
+use super::config;
+use super::file_type::FileType;
+use super::launch;
+use super::measure::Subject;
+use super::project::{self, Extent};
+use super::remedies;
+use super::settings;
+use crate::engine::launch::{Launch, LaunchInputs, Word};
+use crate::engine::setting::Setting;
+use crate::engine::{Inputs, Margin, Outcome};
+use crate::units::Bytes;
+
+/// The file type of the weights.
+pub(in crate::engine) const WEIGHTS: Setting = settings::WEIGHTS;
+
+/// Whether they were quantized with an importance matrix.
+pub(in crate::engine) const IMATRIX: Setting = settings::IMATRIX;
+
+/// What the header of a model file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct File {
+    /// Its tensors; the header itself, a few megabytes of vocabulary, is not counted.
+    pub(in crate::engine) bytes: Bytes,
+    /// `general.architecture`.
+    pub(in crate::engine) architecture: &'static str,
+    /// `block_count`.
+    pub(in crate::engine) blocks: u64,
+    /// `context_length`.
+    pub(in crate::engine) trained: u64,
+}
+
+/// The file of these weights; `None` where the engine would refuse.
+pub(in crate::engine) fn file(inputs: &Inputs<'_>) -> Option<File> {
+    let config = config::read(inputs.settings, &mut Vec::new());
+    let file_type = config.weights.parse::<FileType>().ok()?;
+    let subject = Subject::new(*inputs, &config, file_type, Vec::new()).ok()?;
+    Some(File {
+        bytes: subject.table.file_bytes(),
+        architecture: subject.table.architecture.name(),
+        blocks: subject.table.all_blocks.into(),
+        trained: subject.trained,
+    })
+}
+
+/// What the engine would make of a plan, without how far it can go.
+pub(in crate::engine) fn project(inputs: &Inputs<'_>) -> Outcome {
+    project::project(inputs, Extent::WithoutLimits)
+}
+
+/// Bytes that every GPU has left beyond the margin, and main memory at all; negative where they lack. `None` where the
+/// engine would not start.
+pub(in crate::engine) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
+    remedies::free(inputs, margin)
+}
+
+/// The largest number in `least..=most` with no device over; see the search itself.
+pub(in crate::engine) fn largest(
+    least: u64,
+    most: u64,
+    slack: impl FnMut(u64) -> Vec<i64>,
+) -> Option<u64> {
+    auto::largest(least, most, slack)
+}
+
+/// Variables that select and order the cards.
+pub(in crate::engine) fn card_variables(
+    inputs: &LaunchInputs<'_>,
+    launch: &mut Launch,
+) -> Vec<(String, Word)> {
+    launch::devices::environment(inputs, launch)
+}
+
+/// A repository with the file type as its tag, unless it has one.
+pub(in crate::engine) fn tagged(repository: &str, file_type: &str) -> String {
+    launch::source::tagged(repository, file_type)
+}
+
+/// Is an address reached from this machine only?
+pub(in crate::engine) fn is_local(host: &str) -> bool {
+    launch::is_local(host)
+}

@@ -1,0 +1,98 @@
+//! Ollama: a server that starts `llama-server` for a model, with settings, defaults and choices of its own.
+//!
+//! What is allocated is llama.cpp's business ([`super::llamacpp`]); this module knows what Ollama asks of it. Rules are
+//! those of v0.33.0-rc2 (commit fb30760).
+
+mod batch;
+mod config;
+mod context;
+mod gpus;
+mod launch;
+mod limits;
+mod loading;
+mod notes;
+mod placement;
+mod prediction;
+mod project;
+mod remedies;
+mod settings;
+mod start;
+mod translate;
+mod version;
+
+use super::launch::{Launch, LaunchInputs};
+use super::setting::Setting;
+use super::traffic::Traffic;
+use super::{Axis, Derived, Engine, Inputs, Margin, Outcome, Remedy};
+use crate::plan::Settings;
+
+/// The engine.
+pub struct Ollama;
+
+impl Engine for Ollama {
+    fn id(&self) -> &'static str {
+        "ollama"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        settings::SETTINGS
+    }
+
+    fn newest_version(&self) -> &'static str {
+        version::NEWEST
+    }
+
+    fn usual_port(&self) -> u16 {
+        launch::DEFAULT_PORT
+    }
+
+    fn axes(&self) -> &'static [Axis] {
+        &[
+            Axis {
+                setting: "num_ctx",
+                logarithmic: true,
+            },
+            Axis {
+                setting: "num_gpu",
+                logarithmic: false,
+            },
+            Axis {
+                setting: "num_batch",
+                logarithmic: true,
+            },
+            Axis {
+                setting: "num_parallel",
+                logarithmic: false,
+            },
+        ]
+    }
+
+    fn project(&self, inputs: &Inputs<'_>) -> Outcome {
+        project::project(inputs)
+    }
+
+    fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>> {
+        project::room(inputs, Margin::NONE)
+    }
+
+    fn traffic(&self, inputs: &Inputs<'_>) -> Option<Traffic> {
+        project::traffic(inputs)
+    }
+
+    fn remedies(
+        &self,
+        inputs: &Inputs<'_>,
+        _resolved: &Settings,
+        derived: &Derived,
+    ) -> Vec<Remedy> {
+        remedies::remedies(inputs, derived)
+    }
+
+    fn starting_settings(&self, inputs: &Inputs<'_>) -> Settings {
+        start::starting_settings(inputs)
+    }
+
+    fn launch(&self, inputs: &LaunchInputs<'_>) -> Launch {
+        launch::launch(inputs)
+    }
+}

@@ -1,0 +1,274 @@
+//! From what a plan asks of Ollama to the `llama-server` that Ollama starts (`startLlamaServer`, `llm/llama_server.go`
+//! and `load`, `server/sched.go`, v0.33.0-rc2).
+
+use std::borrow::Cow;
+
+use super::batch;
+use super::config::{self, Config, Layers};
+use super::context::{self, Context};
+use super::gpus::{self, Device};
+use super::loading::{Circumstances, Loading, loading};
+use super::placement::{self, Placement, Wish};
+use super::prediction::predicted;
+use crate::engine::Inputs;
+use crate::engine::llamacpp::base::{self, File};
+use crate::hardware::Machine;
+use crate::plan::{Settings, Value};
+use crate::projection::Note;
+
+/// Architectures that are served one request at a time (`server/sched.go`, v0.33.0-rc2).
+const ONE_AT_A_TIME: [&str; 11] = [
+    "mllama",
+    "qwen3vl",
+    "qwen3vlmoe",
+    "qwen35",
+    "qwen35moe",
+    "qwen3next",
+    "lfm2",
+    "lfm2moe",
+    "nemotron_h",
+    "nemotron_h_moe",
+    "nemotron_h_omni",
+];
+
+/// What Ollama starts.
+pub(super) struct Translation<'a> {
+    /// The server's settings.
+    pub(super) settings: Settings,
+    /// The machine with the GPUs that the server sees.
+    pub(super) machine: Cow<'a, Machine>,
+    /// As asked for.
+    pub(super) config: Config,
+    /// The file; `None` where there is none for this model.
+    pub(super) file: Option<File>,
+    /// Every GPU that Ollama finds.
+    pub(super) devices: Vec<Device>,
+    /// Where the model goes.
+    pub(super) placement: Placement,
+    /// Of one request.
+    pub(super) context: Context,
+    /// Requests served at once.
+    pub(super) parallel: u64,
+    /// Batch and micro-batch; `None`: as the server has it.
+    pub(super) batch: Option<u64>,
+    /// How the file is read.
+    pub(super) loading: Loading,
+    /// What Ollama believes that the model takes, in bytes.
+    pub(super) predicted: u64,
+    /// What it believes to have for it, in bytes.
+    pub(super) available: u64,
+    /// On what was written.
+    pub(super) notes: Vec<Note>,
+}
+
+/// Translates a plan.
+pub(super) fn translate<'a>(inputs: &Inputs<'a>) -> Translation<'a> {
+    let mut notes = Vec::new();
+    let config = config::read(inputs.settings, &mut notes);
+    let machine = inputs.machine;
+    let host_free = machine.host.ram.saturating_sub(machine.host.in_use).get();
+    let file = base::file(&with_settings(inputs, &weights(inputs.settings)));
+    let known = file.unwrap_or(File {
+        bytes: crate::units::Bytes::ZERO,
+        architecture: "",
+        blocks: inputs.model.layers.len() as u64,
+        trained: inputs.model.max_position_embeddings,
+    });
+    let devices = gpus::devices(machine, &config);
+    let context = context::context(&config, &devices, known.trained);
+    let parallel = if ONE_AT_A_TIME.contains(&known.architecture) {
+        1
+    } else {
+        config.parallel
+    };
+    let tokens = context.tokens.saturating_mul(parallel);
+    let predicted = predicted(inputs.model, &known, tokens);
+    let mut placement = match config.layers {
+        // The GPUs are not even looked at.
+        Layers::Count(0) => Placement::default(),
+        _ => placement::place(
+            &devices,
+            &Wish {
+                main_gpu: config.main_gpu,
+                spread: config.spread,
+                predicted,
+                host_free,
+            },
+        ),
+    };
+    let available = placement::available(&placement, host_free);
+    let flash_disabled = !config.flash.unwrap_or_else(|| flash_works(&placement));
+    let batch = match config.num_batch {
+        Some(written) => u64::try_from(written).ok().filter(|batch| *batch > 0),
+        None => Some(batch::automatic(
+            tokens,
+            predicted,
+            available,
+            flash_disabled,
+            &placement.gpus,
+        )),
+    };
+    // The server leaves integrated GPUs out where there is another one (`src/llama.cpp`, 0.6.0-dev).
+    if placement.gpus.iter().any(|device| !device.integrated) {
+        placement.gpus.retain(|device| !device.integrated);
+    }
+    let loading = loading(&Circumstances {
+        machine,
+        gpus: &placement.gpus,
+        layers: config.layers,
+        all_layers: known.blocks.saturating_add(1),
+        file: known.bytes.get(),
+        predicted,
+        available,
+        asked: config.use_mmap,
+    });
+    let mut translation = Translation {
+        settings: weights(inputs.settings),
+        machine: seen(machine, &placement),
+        config,
+        file,
+        devices,
+        placement,
+        context,
+        parallel,
+        batch,
+        loading,
+        predicted,
+        available,
+        notes,
+    };
+    translation.fill(known.blocks.saturating_add(1));
+    translation
+}
+
+/// What both engines call the same.
+fn weights(settings: &Settings) -> Settings {
+    ["weights", "imatrix"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), settings.get(name)?.clone())))
+        .collect()
+}
+
+/// The same question of other settings.
+pub(super) fn with_settings<'a>(inputs: &Inputs<'a>, settings: &'a Settings) -> Inputs<'a> {
+    Inputs {
+        settings,
+        ..*inputs
+    }
+}
+
+/// Flash attention is left to the server where every device has it (`LlamaServerFlashAttention`).
+fn flash_works(placement: &Placement) -> bool {
+    placement.gpus.iter().all(|device| device.flash)
+}
+
+/// The machine as the server sees it: other GPUs are hidden from it.
+fn seen<'a>(machine: &'a Machine, placement: &Placement) -> Cow<'a, Machine> {
+    if placement.gpus.len() == machine.gpus.len() {
+        return Cow::Borrowed(machine);
+    }
+    let gpus = placement.gpus.iter();
+    Cow::Owned(Machine {
+        gpus: gpus
+            .filter_map(|device| machine.gpus.get(device.index).cloned())
+            .collect(),
+        name: machine.name.clone(),
+        os: machine.os,
+        host: machine.host.clone(),
+        nodes: machine.nodes,
+    })
+}
+
+impl Translation<'_> {
+    /// The flags of the command line.
+    fn fill(&mut self, all_layers: u64) {
+        let settings = &mut self.settings;
+        let mut put = |name: &str, value: Value| settings.insert(name.to_owned(), value);
+        let text = |word: &str| Value::Text(word.to_owned());
+        let config = &self.config;
+        put("engine_version", Value::Text(config.version.llama_cpp()));
+        put(
+            "ctx_size",
+            number(self.context.tokens.saturating_mul(self.parallel)),
+        );
+        put("parallel", number(self.parallel));
+        match self.loading {
+            Loading::Mapped => {}
+            Loading::Read => {
+                put("load_mode", text("none"));
+            }
+            Loading::Direct => {
+                put("load_mode", text("dio"));
+            }
+        }
+        if let Some(cache_type) = &config.cache_type {
+            put("cache_type_k", text(cache_type));
+            put("cache_type_v", text(cache_type));
+        }
+        let flash = match config.flash {
+            Some(true) => "on",
+            Some(false) => "off",
+            None if flash_works(&self.placement) => "auto",
+            None => "off",
+        };
+        put("flash_attn", text(flash));
+        if let Some(batch) = self.batch {
+            put("batch_size", number(batch));
+            put("ubatch_size", number(batch));
+        }
+        match config.layers {
+            Layers::Auto => {}
+            Layers::All => {
+                put("n_gpu_layers", number(all_layers));
+            }
+            Layers::Count(layers) => {
+                put("n_gpu_layers", number(layers));
+            }
+        }
+        if let Some(main) = self.placement.main {
+            put("split_mode", text("none"));
+            put("main_gpu", Value::Integer(main));
+        }
+    }
+
+    /// The question as it is put to llama.cpp.
+    pub(super) fn inputs<'b>(&'b self, inputs: &Inputs<'b>) -> Inputs<'b> {
+        Inputs {
+            machine: &self.machine,
+            settings: &self.settings,
+            ..*inputs
+        }
+    }
+
+    /// Values per device of the server as values per device of the plan's machine, the host last; `unused` says what a
+    /// GPU has that the server does not see.
+    pub(super) fn expand<T>(
+        &self,
+        machine: &Machine,
+        values: Vec<T>,
+        unused: impl Fn(usize) -> T,
+    ) -> Vec<T> {
+        let gpus = self.placement.gpus.len();
+        let mut own: Vec<(usize, T)> = Vec::with_capacity(gpus);
+        let mut values = values.into_iter();
+        for device in &self.placement.gpus {
+            own.extend(values.next().map(|value| (device.index, value)));
+        }
+        let host = values.last();
+        let nodes = usize::try_from(machine.nodes.max(1)).unwrap_or(1);
+        let all = machine.gpus.len().saturating_mul(nodes);
+        let mut expanded: Vec<T> = (0..all).map(unused).collect();
+        for (index, value) in own {
+            if let Some(slot) = expanded.get_mut(index) {
+                *slot = value;
+            }
+        }
+        expanded.extend(host);
+        expanded
+    }
+}
+
+/// A number of the engine as a value.
+pub(super) fn number(number: u64) -> Value {
+    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+}
