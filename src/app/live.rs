@@ -181,8 +181,7 @@ fn launch(
     (model, machine): (&Model, &Machine),
     (settings, report): (&Settings, &Report),
 ) -> Result<File, String> {
-    let exporter = export::find(target)
-        .filter(|exporter| exporter.accepts(engine.id()))
+    let exporter = export::find(engine.id(), target)
         .or_else(|| export::for_engine(engine.id()).next())
         .ok_or_else(|| format!("no export can write launches of {}", engine.id()))?;
     let launch = engine.launch(&LaunchInputs {

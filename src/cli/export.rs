@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use indexmap::IndexSet;
 use plimsoll::export::{self, File};
 use plimsoll::report::Verdict;
 use plimsoll::store::{self, Overwrite};
@@ -35,11 +36,11 @@ fn target_help() -> String {
 }
 
 fn targets() -> String {
-    let ids: Vec<&str> = export::EXPORTERS
+    let ids: IndexSet<&str> = export::EXPORTERS
         .iter()
         .map(|exporter| exporter.id())
         .collect();
-    ids.join(", ")
+    ids.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// Writes what was asked for.
@@ -81,11 +82,15 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
         print(&lines.concat())?;
         return Ok(Answer::Yes);
     }
-    let Some(exporter) = export::find(&options.target) else {
+    let Some(exporter) = export::find(report.engine, &options.target) else {
+        let targets: Vec<&str> = export::for_engine(report.engine)
+            .map(|exporter| exporter.id())
+            .collect();
         return Err(Failure::input(anyhow!(
-            "no target `{}`; there is {}, all",
+            "no target `{}` for {}; there is {}, all",
             options.target,
-            targets()
+            report.engine,
+            targets.join(", ")
         )));
     };
     let file = export::file(exporter, &export).map_err(Failure::input)?;

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::{Engine, setting};
-use crate::plan::{Settings, Value};
+use crate::plan::{Plan, Settings, Value};
 
 /// What a setting says, in terms that engines share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,4 +106,31 @@ pub fn counterpart(from: &dyn Engine, to: &dyn Engine, name: &str) -> Option<&'s
         .iter()
         .find_map(|counterpart| means(counterpart.meaning))
         .map(|setting| setting.name)
+}
+
+/// Gives a plan another engine: settings and pins with a counterpart there stay.
+pub fn switch(plan: &mut Plan, to: &dyn Engine) {
+    if let Some(from) = super::find(&plan.engine) {
+        plan.settings = carry_over(from, to, &plan.settings);
+        plan.fit.pinned = counterparts(from, to, &plan.fit.pinned);
+    }
+    to.id().clone_into(&mut plan.engine);
+}
+
+/// The other engine's names of settings, each once; those without a counterpart are left out.
+pub fn counterparts<'a, Names>(
+    from: &dyn Engine,
+    to: &dyn Engine,
+    names: impl IntoIterator<Item = &'a String>,
+) -> Names
+where
+    Names: FromIterator<String>,
+{
+    let mut found: Vec<&'static str> = names
+        .into_iter()
+        .filter_map(|name| counterpart(from, to, name))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().map(str::to_owned).collect()
 }

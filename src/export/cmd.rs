@@ -20,6 +20,10 @@ impl Exporter for Batch {
         "Command prompt script"
     }
 
+    fn accepts(&self, engine: &str) -> bool {
+        super::starts_one_program(engine)
+    }
+
     fn extension(&self) -> &'static str {
         "cmd"
     }

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::{Error, Export, Exporter};
-use crate::engine::launch::{Launch, ModelSource, Step, Word};
+use crate::engine::launch::{ConfigFile, Launch, ModelSource, Step, Word};
 use crate::projection::Category;
 use crate::report::{DeviceReport, Report};
 use crate::units::Bytes;
@@ -53,6 +53,7 @@ impl Exporter for Json {
             "then".to_owned(),
             steps.map(step).map(Value::Object).collect(),
         );
+        file.insert("files".to_owned(), files(export.launch));
         file.extend(conditions(export.launch));
         file.insert("projection".to_owned(), projection(export.report));
         file.insert("settings".to_owned(), json!(export.report.settings));
@@ -100,6 +101,21 @@ fn step(step: &Step) -> Map<String, Value> {
     map.insert("arguments".to_owned(), words.map(word).collect());
     map.insert("environment".to_owned(), json!(environment));
     map
+}
+
+/// What the steps read, line by line, each a list of words that the format quotes as it wants.
+fn files(launch: &Launch) -> Value {
+    let lines = |file: &ConfigFile| -> Value {
+        file.lines
+            .iter()
+            .map(|line| line.words.iter().map(word).collect::<Value>())
+            .collect()
+    };
+    launch
+        .files
+        .iter()
+        .map(|file| json!({ "name": file.name, "lines": lines(file) }))
+        .collect()
 }
 
 /// A text, or an object that names the variable whose value goes there: no text can be taken for one.

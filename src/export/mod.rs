@@ -5,6 +5,7 @@ mod header;
 mod json;
 mod models_preset;
 mod name;
+mod ollama;
 mod plan;
 mod powershell;
 mod sh;
@@ -19,17 +20,20 @@ pub const EXPORTERS: &[&dyn Exporter] = &[
     &sh::Shell,
     &powershell::PowerShell,
     &cmd::Batch,
+    &ollama::modelfile::Modelfile,
+    &ollama::sh::Shell,
+    &ollama::powershell::PowerShell,
+    &ollama::systemd::Systemd,
+    &ollama::compose::Compose,
     &json::Json,
     &models_preset::ModelsPreset,
     &plan::PlanFile,
 ];
 
-/// The exporter with this identity, in any case of letters.
-pub fn find(id: &str) -> Option<&'static dyn Exporter> {
-    EXPORTERS
-        .iter()
-        .copied()
-        .find(|exporter| exporter.id().eq_ignore_ascii_case(id))
+/// The exporter with this identity, in any case of letters, that writes launches of an engine; engines may have
+/// different ones of the same name.
+pub fn find(engine: &str, id: &str) -> Option<&'static dyn Exporter> {
+    for_engine(engine).find(|exporter| exporter.id().eq_ignore_ascii_case(id))
 }
 
 /// The targets that launches of an engine can be written for, in the order offered.
@@ -127,6 +131,11 @@ pub enum Error {
         /// What it cannot say.
         what: String,
     },
+}
+
+/// Is a launch of this engine a single program? Ollama's is a server and what is done with it.
+fn starts_one_program(engine: &str) -> bool {
+    engine != "ollama"
 }
 
 /// A value, unless it has a control character: none belongs in a path or an option, and scripts would break at it.

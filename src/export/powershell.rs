@@ -33,6 +33,10 @@ impl Exporter for PowerShell {
         "PowerShell script"
     }
 
+    fn accepts(&self, engine: &str) -> bool {
+        super::starts_one_program(engine)
+    }
+
     fn extension(&self) -> &'static str {
         "ps1"
     }
@@ -50,27 +54,41 @@ impl Exporter for PowerShell {
         if !step.environment.is_empty() {
             script.push(String::new());
         }
-        script.push("$arguments = @(".to_owned());
-        for argument in &step.arguments {
-            script.push(format!("    {}", line(argument, quote, ", ")?));
-        }
-        script.push(")".to_owned());
-        if needs_old_quoting(step) {
-            script.push(OLD_QUOTING.to_owned());
-        }
+        script.extend(arguments(step, quote)?);
         script.push(format!("& {} @arguments", quote_text(&step.program)?));
         script.push("exit $LASTEXITCODE\n".to_owned());
-        let text = script.join("\n").replace('\n', "\r\n");
-        Ok(if text.is_ascii() {
-            text
-        } else {
-            format!("{BYTE_ORDER_MARK}{text}")
-        })
+        Ok(encoded(&script.join("\n")))
     }
 }
 
+/// The text of a file as every version reads it.
+pub(super) fn encoded(script: &str) -> String {
+    let text = script.replace('\n', "\r\n");
+    if text.is_ascii() {
+        text
+    } else {
+        format!("{BYTE_ORDER_MARK}{text}")
+    }
+}
+
+/// Lines that gather a step's arguments in `$arguments`.
+pub(super) fn arguments(
+    step: &Step,
+    quote: impl Fn(&Word) -> Result<String, Error>,
+) -> Result<Vec<String>, Error> {
+    let mut lines = vec!["$arguments = @(".to_owned()];
+    for argument in &step.arguments {
+        lines.push(format!("    {}", line(argument, &quote, ", ")?));
+    }
+    lines.push(")".to_owned());
+    if needs_old_quoting(step) {
+        lines.push(OLD_QUOTING.to_owned());
+    }
+    Ok(lines)
+}
+
 /// Stops the script at once where a variable is not set.
-fn require(variable: &Variable) -> Result<String, Error> {
+pub(super) fn require(variable: &Variable) -> Result<String, Error> {
     let Variable { name, meaning, .. } = variable;
     let message = quote_text(&format!("{name} is not set. Set it to {meaning}."))?;
     Ok(format!(
@@ -87,7 +105,7 @@ fn needs_old_quoting(step: &Step) -> bool {
     })
 }
 
-fn quote(word: &Word) -> Result<String, Error> {
+pub(super) fn quote(word: &Word) -> Result<String, Error> {
     match word {
         Word::Literal(text) => quote_text(text),
         Word::Variable(name) => Ok(format!("$env:{name}")),
@@ -95,7 +113,7 @@ fn quote(word: &Word) -> Result<String, Error> {
 }
 
 /// In single quotes nothing is special but the quote, of which PowerShell knows five and each ends the string.
-fn quote_text(text: &str) -> Result<String, Error> {
+pub(super) fn quote_text(text: &str) -> Result<String, Error> {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('\'');
     for letter in printable(ID, text)?.chars() {

@@ -17,6 +17,10 @@ impl Exporter for Shell {
         "Shell script"
     }
 
+    fn accepts(&self, engine: &str) -> bool {
+        super::starts_one_program(engine)
+    }
+
     fn is_executable(&self) -> bool {
         true
     }
@@ -64,7 +68,7 @@ fn has_dollar(step: &Step) -> bool {
 }
 
 /// Stops the script at once where a variable is not set.
-fn require(variable: &Variable) -> Result<String, Error> {
+pub(super) fn require(variable: &Variable) -> Result<String, Error> {
     let Variable { name, meaning, .. } = variable;
     let message = quote_text(&format!("{name} is not set. Set it to {meaning}."))?;
     Ok(format!(
@@ -72,14 +76,14 @@ fn require(variable: &Variable) -> Result<String, Error> {
     ))
 }
 
-fn quote(word: &Word) -> Result<String, Error> {
+pub(super) fn quote(word: &Word) -> Result<String, Error> {
     match word {
         Word::Literal(text) => quote_text(text),
         Word::Variable(name) => Ok(format!("\"${{{name}}}\"")),
     }
 }
 
-fn quote_text(text: &str) -> Result<String, Error> {
+pub(super) fn quote_text(text: &str) -> Result<String, Error> {
     let text = printable(ID, text)?;
     shlex::try_quote(text)
         .map(std::borrow::Cow::into_owned)

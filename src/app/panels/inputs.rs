@@ -9,7 +9,7 @@ use crate::app::state::UiState;
 use crate::app::subject::Subjects;
 use crate::app::texts::Texts;
 use crate::app::theme::{INPUTS_WIDTH, PANEL_MARGIN, SECTION_GAP, Tokens};
-use crate::engine::ENGINES;
+use crate::engine::{self, ENGINES, meaning};
 use crate::plan::Plan;
 
 use super::{machine, model, settings};
@@ -54,21 +54,25 @@ pub(crate) fn inputs(
                         ui.add_space(SECTION_GAP);
                         model::model(ui, context, plan, state, queue);
                         ui.add_space(SECTION_GAP);
-                        engine(ui, context.texts, plan);
+                        engine(ui, context.texts, plan, state);
                         settings::settings(ui, context, plan, state);
                     });
             });
         });
 }
 
-fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
+/// Another engine takes over what it has a counterpart for, and what the user decided stays so.
+fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan, state: &mut UiState) {
     widgets::section(ui, texts.engine);
     let names: Vec<&str> = ENGINES.iter().map(|engine| engine.id()).collect();
     let chosen = names.iter().position(|name| *name == plan.engine);
     let clicked = ui
         .horizontal_wrapped(|ui| widgets::segmented(ui, &names, chosen.unwrap_or(usize::MAX)))
         .inner;
-    if let Some(name) = clicked.and_then(|index| names.get(index)) {
-        (*name).clone_into(&mut plan.engine);
+    if let Some(to) = clicked.and_then(|index| ENGINES.get(index)).copied() {
+        if let Some(from) = engine::find(&plan.engine) {
+            state.touched = meaning::counterparts(from, to, &state.touched);
+        }
+        meaning::switch(plan, to);
     }
 }

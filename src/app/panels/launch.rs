@@ -12,6 +12,7 @@ use crate::app::state::UiState;
 use crate::app::texts::Texts;
 use crate::app::theme::{GRID, LAUNCH_WIDTH, PANEL_MARGIN, RADIUS, Tokens};
 use crate::app::widgets::{self, DropDown};
+use crate::engine;
 use crate::export::{self, Exporter};
 use crate::plan::Plan;
 
@@ -52,7 +53,9 @@ pub(crate) fn launch(
                             &mut plan.launch,
                             &mut state.set_aside,
                         );
-                        launch_options::options(ui, texts, &mut plan.launch);
+                        let usual_port =
+                            engine::find(&plan.engine).map_or(0, |engine| engine.usual_port());
+                        launch_options::options(ui, texts, &mut plan.launch, usual_port);
                         if let Some(report) = live.good_report() {
                             notes::notes(ui, texts, report, plan, state);
                         }

@@ -8,11 +8,8 @@ use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets;
 use crate::plan::LaunchOptions;
 
-/// Where `llama-server` and its kind listen unless told otherwise.
-const USUAL_PORT: u16 = 8080;
-
 /// Shows the options, folded away at first.
-pub(super) fn options(ui: &mut Ui, texts: &Texts, options: &mut LaunchOptions) {
+pub(super) fn options(ui: &mut Ui, texts: &Texts, options: &mut LaunchOptions, usual_port: u16) {
     let title = RichText::new(texts.launch_options).text_style(theme::small());
     CollapsingHeader::new(title)
         .id_salt("launch options")
@@ -35,7 +32,7 @@ pub(super) fn options(ui: &mut Ui, texts: &Texts, options: &mut LaunchOptions) {
             text(ui, texts.model_path, texts.model_path_help, model_path);
             text(ui, texts.repository, texts.repository_help, hf_repo);
             text(ui, texts.host, texts.host_help, host);
-            port_ui(ui, texts, port);
+            port_ui(ui, texts, port, usual_port);
             text(ui, texts.api_key, texts.api_key_help, api_key_env);
             arguments(ui, texts, extra_args);
         });
@@ -93,8 +90,8 @@ fn text(ui: &mut Ui, label: &str, help: &str, value: &mut Option<String>) {
     });
 }
 
-fn port_ui(ui: &mut Ui, texts: &Texts, port: &mut Option<u16>) {
-    let mut number = port.unwrap_or(USUAL_PORT);
+fn port_ui(ui: &mut Ui, texts: &Texts, port: &mut Option<u16>, usual: u16) {
+    let mut number = port.unwrap_or(usual);
     widgets::row(ui, RichText::new(texts.port), texts.port_help, |ui| {
         let field = DragValue::new(&mut number).range(1..=u16::MAX).speed(0.2);
         if ui.add(field).accessible_name(texts.port).changed() {

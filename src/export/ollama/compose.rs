@@ -1,0 +1,236 @@
+//! A compose file: the server with its environment, and a container beside it that makes the model and loads it.
+
+use super::modelfile::{Line, lines};
+use super::{ENGINE, Served};
+use crate::engine::launch::{ModelSource, Step, Word};
+use crate::export::{Error, Export, Exporter, header, printable};
+use crate::hardware::Vendor;
+use crate::plan::Value;
+
+/// Docker compose, and what reads the same file.
+pub(in crate::export) struct Compose;
+
+const ID: &str = "compose";
+
+/// Where the file and the Modelfile are in the containers.
+const MODEL: &str = "/models/model.gguf";
+const MODELFILE: &str = "/models/Modelfile";
+
+/// The instruction that names the model file.
+const FROM: &str = "FROM ";
+
+/// The image listens on every address of its container at this port (`Dockerfile`, v0.33.0-rc2).
+const PORT: u16 = 11434;
+
+impl Exporter for Compose {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn label(&self) -> &'static str {
+        "Docker compose"
+    }
+
+    fn accepts(&self, engine: &str) -> bool {
+        engine == ENGINE
+    }
+
+    fn extension(&self) -> &'static str {
+        "yaml"
+    }
+
+    fn write(&self, export: &Export<'_>) -> Result<String, Error> {
+        let served = Served::new(ID, export.launch)?;
+        let mut file: Vec<String> = header::comment(export, "#", str::to_owned).collect();
+        file.push("services:".to_owned());
+        file.extend(server(export, &served)?);
+        for client in &served.clients {
+            file.extend(one_shot(export, &served, client)?);
+        }
+        file.extend(["volumes:".to_owned(), "  ollama: {}".to_owned()]);
+        file.extend(modelfile(export, &served)?);
+        Ok(file.join("\n") + "\n")
+    }
+}
+
+/// The service that goes on.
+fn server(export: &Export<'_>, served: &Served<'_>) -> Result<Vec<String>, Error> {
+    let options = &export.plan.launch;
+    let host = options.host.as_deref().unwrap_or("127.0.0.1");
+    let port = options.port.unwrap_or(PORT);
+    let host = if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]")
+    } else {
+        host.to_owned()
+    };
+    let mut service = vec![
+        "  ollama:".to_owned(),
+        format!("    image: {}", image(export)?),
+        "    volumes: [\"ollama:/root/.ollama\"]".to_owned(),
+        format!("    ports: [{}]", scalar(&format!("{host}:{port}:{PORT}"))?),
+    ];
+    let environment: Vec<&(String, Word)> = served
+        .server
+        .environment
+        .iter()
+        // In its container it listens everywhere, and the port is published.
+        .filter(|(name, _)| name != "OLLAMA_HOST")
+        .collect();
+    if !environment.is_empty() {
+        service.push("    environment:".to_owned());
+    }
+    for (name, value) in environment {
+        service.push(format!("      {name}: {}", word(value)?));
+    }
+    service.extend(accelerator(export.launch.accelerator));
+    service.extend(
+        [
+            "    healthcheck:",
+            "      test: [\"CMD\", \"ollama\", \"list\"]",
+            "      interval: 5s",
+            "      timeout: 5s",
+            "      retries: 12",
+            "    restart: unless-stopped",
+        ]
+        .map(str::to_owned),
+    );
+    Ok(service)
+}
+
+/// Hands the GPUs to the container (`docs/docker.mdx`, v0.33.0-rc2).
+fn accelerator(vendor: Option<Vendor>) -> Vec<String> {
+    let lines: &[&str] = match vendor {
+        Some(Vendor::Nvidia) => &[
+            "    deploy:",
+            "      resources:",
+            "        reservations:",
+            "          devices:",
+            "            - {driver: nvidia, count: all, capabilities: [gpu]}",
+        ],
+        Some(Vendor::Amd) => &["    devices: [/dev/kfd, /dev/dri]"],
+        Some(Vendor::Intel | Vendor::Other) => &["    devices: [/dev/dri]"],
+        // Containers have no way to Apple's GPUs.
+        Some(Vendor::Apple) | None => &[],
+    };
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}
+
+/// A container that does one step once the server answers and the one before is done.
+fn one_shot(export: &Export<'_>, served: &Served<'_>, step: &Step) -> Result<Vec<String>, Error> {
+    let words = step.arguments.iter().flat_map(|argument| &argument.words);
+    let command: Result<Vec<String>, Error> = words
+        .map(|argument| {
+            if served.names_modelfile(argument) {
+                scalar(MODELFILE)
+            } else {
+                word(argument)
+            }
+        })
+        .collect();
+    let mut service = vec![
+        format!("  {}:", step.role),
+        format!("    image: {}", image(export)?),
+        format!("    command: [{}]", command?.join(", ")),
+        format!("    environment: {{OLLAMA_HOST: \"ollama:{PORT}\"}}"),
+    ];
+    let before = served
+        .clients
+        .iter()
+        .take_while(|client| client.role != step.role)
+        .last();
+    service.push("    depends_on:".to_owned());
+    service.push("      ollama: {condition: service_healthy}".to_owned());
+    match before {
+        Some(before) => service.push(format!(
+            "      {}: {{condition: service_completed_successfully}}",
+            before.role
+        )),
+        None => {
+            service.push("    configs:".to_owned());
+            service.push(format!(
+                "      - {{source: modelfile, target: {MODELFILE}}}"
+            ));
+            service.extend(mount(export)?);
+        }
+    }
+    service.push("    restart: \"no\"".to_owned());
+    Ok(service)
+}
+
+/// The model file, for the container that sends it to the server.
+fn mount(export: &Export<'_>) -> Result<Vec<String>, Error> {
+    let source = match &export.launch.model_source {
+        ModelSource::Repository(_) => return Ok(Vec::new()),
+        ModelSource::Path(path) => scalar(&anchored(path))?,
+        ModelSource::Asked => match export.launch.variables.first() {
+            Some(variable) => format!("\"${{{0}:?{0} is not set}}\"", variable.name),
+            None => return Ok(Vec::new()),
+        },
+    };
+    Ok(vec![
+        "    volumes:".to_owned(),
+        format!("      - {{type: bind, source: {source}, target: {MODEL}, read_only: true}}"),
+    ])
+}
+
+/// Only a path that begins with a dot is relative to compose.
+fn anchored(path: &str) -> String {
+    let bytes = path.as_bytes();
+    let drive = bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1) == Some(&b':');
+    if path.starts_with(['/', '\\', '.', '~']) || drive {
+        path.to_owned()
+    } else {
+        format!("./{path}")
+    }
+}
+
+/// The Modelfile, with the file where it is mounted.
+fn modelfile(export: &Export<'_>, served: &Served<'_>) -> Result<Vec<String>, Error> {
+    let downloads = matches!(export.launch.model_source, ModelSource::Repository(_));
+    let mut text = String::new();
+    for line in lines(ID, served.modelfile)? {
+        match line {
+            Line::Whole(line) if downloads || !line.starts_with(FROM) => text.push_str(&line),
+            Line::Whole(_) | Line::Asked { .. } => {
+                text.push_str(FROM);
+                text.push_str(MODEL);
+            }
+        }
+        text.push('\n');
+    }
+    Ok(vec![
+        "configs:".to_owned(),
+        "  modelfile:".to_owned(),
+        format!("    content: {}", scalar_of_lines(&text)),
+    ])
+}
+
+/// The release that the plan names, else the newest there is.
+fn image(export: &Export<'_>) -> Result<String, Error> {
+    let version = match export.plan.settings.get("engine_version") {
+        Some(Value::Text(version)) => version.trim().trim_start_matches(['v', 'V']),
+        _ => "latest",
+    };
+    let tag = match (export.launch.accelerator, version) {
+        (Some(Vendor::Amd), "latest") => "rocm".to_owned(),
+        (Some(Vendor::Amd), version) => format!("{version}-rocm"),
+        (_, version) => version.to_owned(),
+    };
+    scalar(&format!("ollama/ollama:{tag}"))
+}
+
+fn word(word: &Word) -> Result<String, Error> {
+    match word {
+        Word::Literal(text) => scalar(text),
+        Word::Variable(name) => Ok(format!("\"${{{name}:?{name} is not set}}\"")),
+    }
+}
+
+/// A double-quoted scalar: strings of JSON are strings of YAML; compose fills in after a single dollar sign.
+fn scalar(text: &str) -> Result<String, Error> {
+    Ok(scalar_of_lines(printable(ID, text)?))
+}
+
+fn scalar_of_lines(text: &str) -> String {
+    serde_json::Value::from(text.replace('$', "$$")).to_string()
+}
