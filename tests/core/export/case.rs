@@ -139,7 +139,7 @@ impl Case {
             report: &report,
             launch,
         };
-        export::find(target).unwrap().write(&export)
+        export::find(report.engine, target).unwrap().write(&export)
     }
 
     /// A report of round numbers.

@@ -9,19 +9,28 @@ use super::case::Case;
 
 #[test]
 fn targets_are_told_apart_and_found() {
-    let ids: BTreeSet<&str> = EXPORTERS.iter().map(|exporter| exporter.id()).collect();
-    let ends: BTreeSet<&str> = EXPORTERS
-        .iter()
-        .map(|exporter| exporter.extension())
-        .collect();
-    assert_eq!(ids.len(), EXPORTERS.len());
-    assert_eq!(ends.len(), EXPORTERS.len());
-    for exporter in EXPORTERS {
-        let found = export::find(&exporter.id().to_uppercase()).map(Exporter::id);
-        assert_eq!(found, Some(exporter.id()));
-        assert!(!exporter.label().is_empty());
+    for engine in ENGINES {
+        let engine = engine.id();
+        let exporters: Vec<&dyn Exporter> = export::for_engine(engine).collect();
+        let ids: BTreeSet<&str> = exporters.iter().map(|exporter| exporter.id()).collect();
+        let ends: BTreeSet<&str> = exporters
+            .iter()
+            .map(|exporter| exporter.extension())
+            .collect();
+        assert_eq!(ids.len(), exporters.len(), "{engine}");
+        assert_eq!(ends.len(), exporters.len(), "{engine}");
+        for exporter in exporters {
+            let found = export::find(engine, &exporter.id().to_uppercase()).map(Exporter::id);
+            assert_eq!(found, Some(exporter.id()));
+            assert!(!exporter.label().is_empty());
+        }
     }
-    assert!(export::find("docker").is_none());
+    assert!(export::find("llama.cpp", "modelfile").is_none());
+    assert!(export::find("ollama", "cmd").is_none());
+    // Nothing is written for nobody.
+    for exporter in EXPORTERS {
+        assert!(ENGINES.iter().any(|engine| exporter.accepts(engine.id())));
+    }
 }
 
 #[test]
