@@ -30,6 +30,8 @@ mod llamacpp_rules;
 mod llamacpp_sizes;
 #[path = "core/models/mod.rs"]
 mod models;
+#[path = "core/ollama/mod.rs"]
+mod ollama;
 #[path = "core/plans.rs"]
 mod plans;
 #[path = "core/quality.rs"]

@@ -40,11 +40,13 @@ pub type Meanings = IndexMap<Meaning, Value>;
 pub struct Counterpart {
     /// What it says.
     pub meaning: Meaning,
-    /// A value of the setting, among the others of its plan, in the terms of the meaning; `None` where the setting only
-    /// follows what another one says, or has nothing to say.
+    /// A value of the setting, among the others of its plan, in the terms of the meaning; `None` where it says nothing
+    /// about that.
     pub tell: fn(&Value, &Settings) -> Option<Value>,
     /// The setting's value for what is meant; `None` where it cannot say it.
     pub take: fn(&Value, &Meanings) -> Option<Value>,
+    /// The setting only goes along with another one that says it.
+    pub follows: bool,
 }
 
 impl Counterpart {
@@ -54,6 +56,7 @@ impl Counterpart {
             meaning,
             tell: |value, _| Some(value.clone()),
             take: |value, _| Some(value.clone()),
+            follows: false,
         }
     }
 }
@@ -98,7 +101,7 @@ pub fn counterpart(from: &dyn Engine, to: &dyn Engine, name: &str) -> Option<&'s
     let means = |meaning: Meaning| {
         to.settings().iter().find(|setting| {
             let mut meanings = setting.counterparts.iter();
-            meanings.any(|other| other.meaning == meaning)
+            meanings.any(|other| other.meaning == meaning && !other.follows)
         })
     };
     asked

@@ -2,7 +2,7 @@
 
 use plimsoll::engine::launch::{Launch, LaunchInputs, Word};
 use plimsoll::engine::setting::Scope;
-use plimsoll::engine::{Derived, Engine, llamacpp::LlamaCpp};
+use plimsoll::engine::{self, Derived, Engine};
 use plimsoll::export::{self, Error, Export};
 use plimsoll::hardware::{Gpu, GpuMemory, Host, Machine, Os, Vendor};
 use plimsoll::model::Model;
@@ -22,10 +22,15 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// One RTX 4090, and a plan with these lines under `[settings]` (and further tables).
+    /// One RTX 4090, and a plan for llama.cpp with these lines under `[settings]` (and further tables).
     pub(super) fn new(settings: &str) -> Self {
+        Self::of("llama.cpp", settings)
+    }
+
+    /// The same for another engine.
+    pub(super) fn of(engine: &str, settings: &str) -> Self {
         let plan = format!(
-            "schema = 1\nengine = \"llama.cpp\"\n[model]\npreset = \"DeepSeek-R1-Distill-Qwen-32B\"\n[settings]\n{settings}"
+            "schema = 1\nengine = \"{engine}\"\n[model]\npreset = \"DeepSeek-R1-Distill-Qwen-32B\"\n[settings]\n{settings}"
         );
         Self {
             plan: Plan::from_toml(&plan).unwrap(),
@@ -76,9 +81,13 @@ impl Case {
         self
     }
 
+    fn engine(&self) -> &'static dyn Engine {
+        engine::find(&self.plan.engine).unwrap()
+    }
+
     pub(super) fn resolved(&self) -> Settings {
         let mut resolved = Settings::new();
-        for setting in LlamaCpp.settings() {
+        for setting in self.engine().settings() {
             let scope = Scope {
                 model: &self.model,
                 draft: None,
@@ -93,7 +102,7 @@ impl Case {
     }
 
     pub(super) fn launch(&self) -> Launch {
-        LlamaCpp.launch(&LaunchInputs {
+        self.engine().launch(&LaunchInputs {
             model: &self.model,
             draft: None,
             machine: &self.machine,
@@ -179,7 +188,7 @@ impl Case {
         Report {
             speed: None,
             quality: Default::default(),
-            engine: "llama.cpp",
+            engine: self.engine().id(),
             engine_version: version,
             model: self.model.name.clone(),
             verdict: Verdict::Fits,

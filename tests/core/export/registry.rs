@@ -83,6 +83,11 @@ fn a_plan_comes_back_as_it_was() {
 #[test]
 fn no_script_takes_control_characters() {
     let case = Case::new("").model_path("/models/a\nrm -rf /.gguf");
+    let own = Case::of("ollama", "").model_path("/models/a\nrm -rf /.gguf");
+    for target in ["modelfile", "sh", "powershell", "compose"] {
+        let error = own.write(target).unwrap_err().to_string();
+        assert!(error.contains("control character U+000A"), "{error}");
+    }
     for target in ["sh", "powershell", "cmd", "models-preset"] {
         let error = case.write(target).unwrap_err().to_string();
         assert!(
@@ -110,5 +115,15 @@ fn a_header_stays_a_comment() {
             assert!(!line.ends_with('^'), "{target}: {line:?}");
         }
         assert!(target != "cmd" || text.contains("%%PATH%%"));
+    }
+    let mut case = Case::of("ollama", "num_ctx = 4096").model_path("/models/a.gguf");
+    case.model.name = "Evil\r\nrm -rf /\u{2028}%PATH% \\".to_owned();
+    for target in ["modelfile", "sh", "powershell", "systemd", "compose"] {
+        let text = case.write(target).unwrap();
+        let lines = text.split(['\n', '\r', '\u{2028}']);
+        for line in lines.filter(|line| line.contains("rm -rf")) {
+            assert!(line.starts_with('#'), "{target}: {line:?}");
+            assert!(!line.ends_with('\\') || target != "systemd", "{line:?}");
+        }
     }
 }

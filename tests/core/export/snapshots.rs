@@ -53,3 +53,26 @@ fn server() {
         &case.write("powershell").unwrap(),
     );
 }
+
+/// Ollama with a quantized cache, two requests at once and a file of one's own.
+#[test]
+fn ollama() {
+    let mut case = Case::of(
+        "ollama",
+        "weights = \"Q4_K_M\"\nnum_ctx = 8192\nnum_parallel = 2\nnum_gpu = 65\nkv_cache_type = \"q8_0\"\n\
+         flash_attention = \"on\"\nkeep_alive = \"30m\"\nuse_mmap = false\n",
+    )
+    .model_path("/srv/models/r1 32b.gguf")
+    .chosen("num_batch = 1024");
+    case.plan.launch.port = Some(11500);
+    for target in [
+        "modelfile",
+        "sh",
+        "powershell",
+        "systemd",
+        "compose",
+        "json",
+    ] {
+        check(&format!("ollama_{target}"), &case.write(target).unwrap());
+    }
+}

@@ -38,6 +38,7 @@ pub(super) const CTX_SIZE: &[Counterpart] = &[Counterpart {
         Value::Integer(tokens) => Some(Value::Integer(tokens.saturating_mul(users(meanings)))),
         _ => None,
     },
+    follows: false,
 }];
 
 pub(super) const PARALLEL: &[Counterpart] = &[Counterpart {
@@ -53,6 +54,7 @@ pub(super) const BATCH_SIZE: &[Counterpart] = &[Counterpart {
         Value::Integer(tokens) if *tokens > 2048 => Some(value.clone()),
         _ => None,
     },
+    follows: true,
 }];
 
 /// The main GPU is the only one where nothing is split.
@@ -74,6 +76,7 @@ pub(super) const SPLIT_MODE: &[Counterpart] = &[Counterpart {
         _ => None,
     },
     take: |_, _| Some(Value::Text("none".to_owned())),
+    follows: true,
 }];
 
 pub(super) const LOAD_MODE: &[Counterpart] = &[Counterpart {
@@ -92,6 +95,7 @@ pub(super) const LOAD_MODE: &[Counterpart] = &[Counterpart {
         }
         _ => None,
     },
+    follows: false,
 }];
 
 /// Slots, where their number is written.
