@@ -28,6 +28,8 @@ pub enum Meaning {
     MicroBatch,
     /// Flash attention: "auto", "on" or "off".
     FlashAttention,
+    /// Tokens that the model's own prediction blocks propose at once.
+    PredictedTokens,
     /// The file is mapped into memory: true or false.
     Mapped,
 }

@@ -1,6 +1,5 @@
 //! What an engine builds on that starts `llama-server` itself.
 
-use super::auto;
 use super::config;
 use super::file_type::FileType;
 use super::launch;
@@ -34,9 +33,9 @@ pub(in crate::engine) struct File {
 
 /// The file of these weights; `None` where the engine would refuse.
 pub(in crate::engine) fn file(inputs: &Inputs<'_>) -> Option<File> {
-    let config = config::read(inputs.settings, &mut Vec::new());
+    let config = config::read(inputs.settings, inputs.draft.is_some(), &mut Vec::new());
     let file_type = config.weights.parse::<FileType>().ok()?;
-    let subject = Subject::new(*inputs, &config, file_type, Vec::new()).ok()?;
+    let subject = Subject::alone(*inputs, &config, file_type, Vec::new()).ok()?;
     Some(File {
         bytes: subject.table.file_bytes(),
         architecture: subject.table.architecture.name(),
@@ -54,15 +53,6 @@ pub(in crate::engine) fn project(inputs: &Inputs<'_>) -> Outcome {
 /// engine would not start.
 pub(in crate::engine) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
     remedies::free(inputs, margin)
-}
-
-/// The largest number in `least..=most` with no device over; see the search itself.
-pub(in crate::engine) fn largest(
-    least: u64,
-    most: u64,
-    slack: impl FnMut(u64) -> Vec<i64>,
-) -> Option<u64> {
-    auto::largest(least, most, slack)
 }
 
 /// Variables that select and order the cards.

@@ -31,6 +31,8 @@ pub(super) struct Config {
     pub(super) use_mmap: Option<bool>,
     /// `OLLAMA_GPU_OVERHEAD` in bytes.
     pub(super) overhead: u64,
+    /// `draft_num_predict`; without it the prediction blocks of a model stay unused.
+    pub(super) draft_tokens: u64,
     /// `OLLAMA_IGPU_ENABLE`, where it is set.
     pub(super) integrated: Option<bool>,
 }
@@ -85,6 +87,7 @@ pub(super) fn read(settings: &Settings, notes: &mut Vec<Note>) -> Config {
         flash: switch("flash_attention"),
         use_mmap: toggle("use_mmap"),
         overhead: unsigned("gpu_overhead").unwrap_or(0),
+        draft_tokens: unsigned("draft_num_predict").unwrap_or(0),
         integrated: switch("igpu_enable"),
     }
 }

@@ -136,6 +136,10 @@ fn parameters(inputs: &LaunchInputs<'_>, config: &Config) -> Vec<Argument> {
         ("main_gpu", config.main_gpu.map(|gpu| gpu.to_string())),
         ("use_mmap", config.use_mmap.map(|on| on.to_string())),
         (
+            "draft_num_predict",
+            resolved("draft_num_predict").filter(|_| config.draft_tokens > 0),
+        ),
+        (
             "num_thread",
             resolved("num_thread").filter(|_| written("num_thread")),
         ),
@@ -191,6 +195,7 @@ fn fit_target(inputs: &LaunchInputs<'_>, config: &Config) -> Option<String> {
 fn is_default(inputs: &LaunchInputs<'_>, name: &str) -> bool {
     let scope = Scope {
         model: inputs.model,
+        draft: inputs.draft,
         machine: inputs.machine,
         settings: inputs.resolved,
     };
@@ -272,9 +277,22 @@ fn remark(inputs: &LaunchInputs<'_>, launch: &mut Launch) {
     }
     if let Some(draft) = inputs.draft {
         missing.push(format!(
-            "the draft model {}: add a line DRAFT with the path of its file to the Modelfile",
+            "the draft model {}: Ollama drafts only with parts made for a model",
             draft.name
         ));
+    }
+    for path in &options.lora_paths {
+        missing.push(format!(
+            "the adapter {path}: add a line ADAPTER with it to the Modelfile; it is not projected"
+        ));
+    }
+    for path in &options.mmproj_path {
+        missing.push(format!(
+            "the projector {path}: add a second line FROM with it to the Modelfile; it is not projected"
+        ));
+    }
+    if !options.control_vector_paths.is_empty() {
+        missing.push("control vectors: Ollama has none".to_owned());
     }
 }
 

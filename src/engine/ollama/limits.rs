@@ -6,7 +6,7 @@
 use super::placement::Placement;
 use super::project::{fits_itself, room};
 use super::translate::{Translation, number, translate, with_settings};
-use crate::engine::llamacpp::base;
+use crate::engine::largest::largest;
 use crate::engine::{Inputs, Margin};
 use crate::plan::{Settings, Value};
 
@@ -118,7 +118,7 @@ impl Search<'_> {
                 .into_iter()
                 .rev()
                 .find_map(|(first, last)| {
-                    base::largest(first, last, |steps| {
+                    largest(first, last, |steps| {
                         let settings = self.with(steps);
                         let inputs = with_settings(self.inputs, &settings);
                         room(&inputs, self.margin).unwrap_or_else(|| vec![-1])

@@ -24,6 +24,16 @@ pub(super) fn notes(
     users(translation, &mut notes);
     batch(translation, &mut notes);
     placement(inputs, translation, &mut notes);
+    if let Some(draft) = inputs.draft {
+        notes.push(Note::warning(
+            "draft-left-out",
+            format!(
+                "Ollama drafts with prediction blocks or with a part made for the model (DRAFT in a Modelfile), not with \
+                 another chat model: {} is left out.",
+                draft.name
+            ),
+        ));
+    }
     if translation.config.overhead > 0 {
         notes.push(
             Note::warning(

@@ -93,6 +93,7 @@ fn resolved(
 ) -> Settings {
     let scope = Scope {
         model: inputs.model,
+        draft: inputs.draft,
         machine: inputs.machine,
         settings: inputs.settings,
     };

@@ -225,6 +225,10 @@ impl Translation<'_> {
                 put("n_gpu_layers", number(layers));
             }
         }
+        if config.draft_tokens > 0 {
+            put("spec_type", text("draft-mtp"));
+            put("spec_draft_n_max", number(config.draft_tokens));
+        }
         if let Some(main) = self.placement.main {
             put("split_mode", text("none"));
             put("main_gpu", Value::Integer(main));
@@ -234,6 +238,8 @@ impl Translation<'_> {
     /// The question as it is put to llama.cpp.
     pub(super) fn inputs<'b>(&'b self, inputs: &Inputs<'b>) -> Inputs<'b> {
         Inputs {
+            // What drafts in Ollama is a part made for the model, which no plan names.
+            draft: None,
             machine: &self.machine,
             settings: &self.settings,
             ..*inputs

@@ -413,6 +413,7 @@ fn settings_describe_themselves() {
         let empty = Settings::new();
         let scope = Scope {
             model: &model,
+            draft: None,
             machine: &machine,
             settings: &empty,
         };

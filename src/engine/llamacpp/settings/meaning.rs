@@ -112,3 +112,27 @@ fn users(meanings: &Meanings) -> i64 {
         _ => 1,
     }
 }
+
+/// Prediction blocks draft where the type of speculation says so.
+pub(super) const SPEC_TYPE: &[Counterpart] = &[Counterpart {
+    meaning: Meaning::PredictedTokens,
+    tell: |value, settings| {
+        let tokens = settings.get("spec_draft_n_max").cloned();
+        // The engine's own default (`common/common.h`, 0.6.0-dev).
+        predicts(value).then(|| tokens.unwrap_or(Value::Integer(3)))
+    },
+    take: |_, _| Some(Value::Text("draft-mtp".to_owned())),
+    follows: true,
+}];
+
+pub(super) const SPEC_DRAFT_N_MAX: &[Counterpart] = &[Counterpart {
+    tell: |value, settings| {
+        let predicts = settings.get("spec_type").is_some_and(predicts);
+        predicts.then(|| value.clone())
+    },
+    ..Counterpart::same(Meaning::PredictedTokens)
+}];
+
+fn predicts(spec_type: &Value) -> bool {
+    matches!(spec_type, Value::Text(word) if word.eq_ignore_ascii_case("draft-mtp"))
+}

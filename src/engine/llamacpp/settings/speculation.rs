@@ -38,6 +38,7 @@ fn spec_type(scope: &Scope<'_>) -> Value {
 
 pub(super) const SPEC_TYPE: Setting = Setting {
     synonyms: &[("mtp", "draft-mtp"), ("nextn", "draft-mtp")],
+    counterparts: super::meaning::SPEC_TYPE,
     since: Some("2026-05"),
     ..setting(
         "spec_type",
@@ -58,6 +59,7 @@ fn spec_draft_n_max(_: &Scope<'_>) -> Value {
 
 pub(super) const SPEC_DRAFT_N_MAX: Setting = Setting {
     aliases: &["draft_max", "draft_n"],
+    counterparts: super::meaning::SPEC_DRAFT_N_MAX,
     applies: drafting,
     ..setting(
         "spec_draft_n_max",

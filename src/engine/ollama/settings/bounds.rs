@@ -28,6 +28,11 @@ pub(super) fn batch(_: &Scope<'_>) -> (i64, i64) {
     (1, 16_384)
 }
 
+/// Tokens proposed at once.
+pub(super) fn draft_tokens(_: &Scope<'_>) -> (i64, i64) {
+    (0, 16)
+}
+
 /// Layers of the model and the output layer.
 pub(super) fn gpu_layers(scope: &Scope<'_>) -> (i64, i64) {
     let layers = saturated(scope.model.layers.len() as u64);

@@ -21,6 +21,11 @@ pub(super) const MAIN_GPU: &[Counterpart] = &[Counterpart {
 
 pub(super) const USE_MMAP: &[Counterpart] = &[Counterpart::same(Meaning::Mapped)];
 
+pub(super) const DRAFT_NUM_PREDICT: &[Counterpart] = &[Counterpart {
+    tell: |value, _| matches!(value, Value::Integer(1..)).then(|| value.clone()),
+    ..Counterpart::same(Meaning::PredictedTokens)
+}];
+
 /// Any negative number is automatic (`startLlamaServer`, `llm/llama_server.go` v0.33.0-rc2).
 pub(super) const NUM_GPU: &[Counterpart] = &[Counterpart {
     tell: |value, _| match value {

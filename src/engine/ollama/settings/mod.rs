@@ -23,6 +23,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     NUM_PARALLEL,
     NUM_BATCH,
     FLASH_ATTENTION,
+    DRAFT_NUM_PREDICT,
     CONTEXT_LENGTH,
     USE_MMAP,
     NUM_THREAD,
@@ -220,6 +221,20 @@ const FLASH_ATTENTION: Setting = Setting {
         },
         defaults::auto,
         "Computes attention without keeping its scores (OLLAMA_FLASH_ATTENTION, for every model of the server).",
+    )
+};
+
+const DRAFT_NUM_PREDICT: Setting = Setting {
+    applies: |scope| scope.model.mtp.is_some(),
+    counterparts: meaning::DRAFT_NUM_PREDICT,
+    ..setting(
+        "draft_num_predict",
+        "Tokens ahead",
+        Group::Advanced,
+        integer(bounds::draft_tokens, Step::By(1), &[], "tokens"),
+        |_| Value::Integer(0),
+        "Tokens that the model's own prediction blocks propose at once; 0 leaves them unused. They take weights and a \
+         cache of their own.",
     )
 };
 
