@@ -286,7 +286,7 @@ fn remark(inputs: &LaunchInputs<'_>, launch: &mut Launch) {
             "the adapter {path}: add a line ADAPTER with it to the Modelfile; it is not projected"
         ));
     }
-    for path in &options.mmproj_path {
+    if let Some(path) = &options.mmproj_path {
         missing.push(format!(
             "the projector {path}: add a second line FROM with it to the Modelfile; it is not projected"
         ));

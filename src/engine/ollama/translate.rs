@@ -112,6 +112,11 @@ pub(super) fn translate<'a>(inputs: &Inputs<'a>) -> Translation<'a> {
     if placement.gpus.iter().any(|device| !device.integrated) {
         placement.gpus.retain(|device| !device.integrated);
     }
+    if placement.main.is_some_and(i64::is_negative) {
+        // The server takes that as none at all.
+        placement.gpus.clear();
+        placement.main = None;
+    }
     let loading = loading(&Circumstances {
         machine,
         gpus: &placement.gpus,
