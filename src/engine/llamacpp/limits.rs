@@ -7,6 +7,7 @@ use super::host::{gpu_overhead_bytes, host_overhead_bytes};
 use super::kv_cache;
 use super::measure::{Measured, Subject};
 use super::parts::{Parts, parts};
+use super::terms::AllReduce;
 use crate::engine::Margin;
 use crate::projection::Category;
 use crate::units::Bytes;
@@ -172,7 +173,12 @@ fn left(
         .map(|(device, used)| {
             let micro_batch = shape.micro_batch;
             let overhead = gpu_overhead_bytes(device.gpu, machine.os, subject.width, micro_batch);
-            used.total.saturating_add(signed(overhead))
+            let together = if measured.splits_tensors() {
+                AllReduce::SCRATCH
+            } else {
+                Bytes::ZERO
+            };
+            used.total.saturating_add(signed(overhead + together))
         })
         .collect();
     let mut left: Vec<i64> = subject

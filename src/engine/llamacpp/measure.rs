@@ -14,7 +14,7 @@ use super::host::{HostWeights, Loader, widest_input};
 use super::kv_cache::{self, Cells, Kind, LayerCache};
 use super::output;
 use super::parts::{self, Parts, parts};
-use super::placement::{self, Placement, PlacementConfig};
+use super::placement::{self, Placement, PlacementConfig, Sliced};
 use super::recurrent::{self, LayerState};
 use super::tensors::{self, TensorTable};
 use crate::engine::Inputs;
@@ -65,11 +65,24 @@ pub(super) struct Placed {
     pub(super) placement: Placement,
     /// Devices of the blocks, as caches follow them.
     homes: Vec<Option<usize>>,
+    /// Parts per GPU where tensors are split; the placement's only GPU then stands for all of them.
+    pub(super) sliced: Option<Sliced>,
     /// Equal for equal places of equal files.
     fingerprint: u64,
 }
 
 impl Placed {
+    /// Bytes of weights over all devices.
+    pub(super) fn total(&self) -> Bytes {
+        match &self.sliced {
+            Some(sliced) => {
+                let gpus: Bytes = sliced.shares.iter().map(|share| share.bytes).sum();
+                gpus + self.placement.host.bytes
+            }
+            None => self.placement.total(),
+        }
+    }
+
     /// The GPU of a block; `None` is main memory.
     pub(super) fn home(&self, block: usize) -> Option<usize> {
         self.homes.get(block).copied().flatten()
@@ -222,6 +235,7 @@ impl<'a> Subject<'a> {
             config,
             config.shape(self.trained),
             &placed.homes,
+            placed.sliced.as_ref(),
         )
     }
 
@@ -236,11 +250,11 @@ impl<'a> Subject<'a> {
                 *bytes += more;
             }
         };
-        for group in kv_cache::groups(&self.caches, config, shape, &homes) {
+        for group in kv_cache::groups(&self.caches, config, shape, &homes, None) {
             add(group.home, group.bytes);
         }
         let rolls_back = recurrent::rolls_back(self.table.architecture);
-        for group in recurrent::groups(&self.states, rolls_back, config, shape, &homes) {
+        for group in recurrent::groups(&self.states, rolls_back, config, shape, &homes, None) {
             add(group.home, group.bytes);
         }
         bytes
@@ -260,9 +274,10 @@ impl<'a> Subject<'a> {
         let shape = config.shape(self.trained);
         let placed = self.place(config, overflows)?;
         let homes = &placed.homes;
-        let caches = kv_cache::groups(&self.caches, config, shape, homes);
+        let sliced = placed.sliced.as_ref();
+        let caches = kv_cache::groups(&self.caches, config, shape, homes, sliced);
         let rolls_back = recurrent::rolls_back(self.table.architecture);
-        let states = recurrent::groups(&self.states, rolls_back, config, shape, homes);
+        let states = recurrent::groups(&self.states, rolls_back, config, shape, homes, sliced);
         let compute = self.compute(config, shape, &placed, !overflows.is_empty(), purpose);
         let loader = self.loader(config);
         let host_weights = self.inputs.memo.get(&(placed.fingerprint, loader), || {
@@ -291,7 +306,11 @@ impl<'a> Subject<'a> {
         let Measured { placed, loader, .. } = measured;
         let key = (placed.fingerprint, *loader);
         self.inputs.memo.get(&key, || {
-            placement::weights_terms(&placed.placement, &self.table, *loader)
+            let (placement, table) = (&placed.placement, &self.table);
+            match &placed.sliced {
+                Some(sliced) => placement::parts_terms(placement, sliced, table, *loader),
+                None => placement::weights_terms(placement, table, *loader),
+            }
         })
     }
 
@@ -309,12 +328,23 @@ impl<'a> Subject<'a> {
         config: &Config,
         overflows: &[Overflow],
     ) -> Result<Arc<Placed>, placement::Error> {
+        // Over several GPUs of which each holds a part of every tensor, layers are laid as over one.
+        let split_by_tensor = self.splits_tensors(config);
+        let together = [self.free.iter().copied().sum()];
         let request = PlacementConfig {
-            free: &self.free,
+            free: if split_by_tensor {
+                &together
+            } else {
+                &self.free
+            },
             gpu_layers: config.gpu_layers.count(),
-            // One GPU was singled out before; other modes are projected as this one.
+            // One GPU was singled out before; rows are projected as layers.
             split_mode: SplitMode::Layer,
-            tensor_split: &config.tensor_split,
+            tensor_split: if split_by_tensor {
+                &[]
+            } else {
+                &config.tensor_split
+            },
             main_gpu: 0,
             overrides: &config.overrides,
             overflows,
@@ -334,19 +364,45 @@ impl<'a> Subject<'a> {
             &config.overrides,
             overflows,
             request.packing,
+            split_by_tensor,
         )
             .hash(&mut hasher);
         let fingerprint = hasher.finish();
         let placed: Arc<Result<Arc<Placed>, placement::Error>> =
             self.inputs.memo.get(&fingerprint, || {
                 let placement = Placement::new(&request, &self.table, self.inputs.memo)?;
+                let sliced = split_by_tensor.then(|| {
+                    Sliced::new(
+                        &placement,
+                        &self.table,
+                        self.inputs.model,
+                        &config.tensor_split,
+                        self.devices.len(),
+                    )
+                });
                 Ok(Arc::new(Placed {
+                    sliced,
                     homes: placement.blocks.iter().map(|home| home.gpu()).collect(),
                     placement,
                     fingerprint,
                 }))
             });
         placed.as_ref().clone()
+    }
+
+    /// Buffers are planned for whole tensors, and each GPU of a tensor split gets one of that size
+    /// (`ggml_backend_meta_buffer_type_alloc_buffer`, `ggml/src/ggml-backend-meta.cpp` 0.6.0-dev).
+    fn on_each(&self, config: &Config, mut buffers: Buffers) -> Buffers {
+        let whole = buffers.gpus.first().cloned();
+        if let (true, Some(whole)) = (self.splits_tensors(config), whole) {
+            buffers.gpus.resize(self.devices.len(), whole);
+        }
+        buffers
+    }
+
+    /// Whether every GPU holds a part of each tensor.
+    fn splits_tensors(&self, config: &Config) -> bool {
+        config.split_mode == SplitMode::Tensor && !self.devices.is_empty()
     }
 
     fn compute(
@@ -370,9 +426,10 @@ impl<'a> Subject<'a> {
         };
         let key = self.graph_key(placed, graph);
         let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || made(GraphPlan::new));
-        plan.reserve(&self.load(config, shape, &self.caches), purpose, || {
+        let buffers = plan.reserve(&self.load(config, shape, &self.caches), purpose, || {
             made(GraphPlan::whole)
-        })
+        });
+        self.on_each(config, buffers)
     }
 
     /// The compute buffers of the prediction blocks' context.
@@ -412,11 +469,12 @@ impl<'a> Subject<'a> {
             })
         };
         let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || made(GraphPlan::new));
-        plan.reserve(
+        let buffers = plan.reserve(
             &self.load(config, shape, &prediction.caches),
             purpose,
             || made(GraphPlan::whole),
-        )
+        );
+        self.on_each(config, buffers)
     }
 
     fn graph<'b>(
@@ -425,15 +483,17 @@ impl<'a> Subject<'a> {
         blocks: &'b [Option<usize>],
         fitted: bool,
     ) -> GraphPlacement<'b> {
+        // The device that stands for all has no operation that it takes over from main memory (`offload_op`).
+        let together = self.splits_tensors(config);
         GraphPlacement {
-            gpus: self.devices.len(),
+            gpus: if together { 1 } else { self.devices.len() },
             blocks,
             all_offloaded: config.gpu_layers.count() > u64::from(self.table.all_blocks),
             may_pipeline: config.split_mode == SplitMode::Layer
                 && config.overrides.is_empty()
                 && !fitted,
             kv_offload: config.kv_offload,
-            op_offload: config.op_offload,
+            op_offload: config.op_offload && !together,
             compute_capability: self.devices.first().map_or(0, Device::compute_capability),
         }
     }
@@ -505,7 +565,9 @@ impl<'a> Subject<'a> {
                 Flash::On => Some(true),
                 Flash::Off => Some(false),
                 // Forced on (`llama_init_from_model`, `src/llama-context.cpp` 0.6.0-dev).
-                Flash::Auto if config.cache_v.is_quantized() => Some(true),
+                Flash::Auto if config.cache_v.is_quantized() || self.splits_tensors(config) => {
+                    Some(true)
+                }
                 Flash::Auto => None,
             },
             rollback_states: if recurrent::rolls_back(self.table.architecture) {
@@ -579,7 +641,25 @@ impl Measured {
 
     /// Weights on a device.
     pub(super) fn weights(&self, home: Option<usize>) -> Bytes {
+        if let (Some(sliced), Some(gpu)) = (&self.placed.sliced, home) {
+            return sliced
+                .shares
+                .get(gpu)
+                .map_or(Bytes::ZERO, |share| share.bytes);
+        }
         let device = home.map_or(placement::Device::Host, placement::Device::Gpu);
         self.placed.placement.of(device).bytes
+    }
+
+    /// Every GPU holds a part of each tensor, and there are several.
+    pub(super) fn splits_tensors(&self) -> bool {
+        self.placed.sliced.is_some() && self.compute.gpus.len() > 1
+    }
+
+    /// Weights over all GPUs.
+    pub(super) fn weights_on_gpus(&self) -> Bytes {
+        (0..self.compute.gpus.len())
+            .map(|gpu| self.weights(Some(gpu)))
+            .sum()
     }
 }

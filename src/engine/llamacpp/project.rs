@@ -15,7 +15,6 @@ use super::traffic;
 use crate::engine::{Derived, Inputs, Outcome};
 use crate::hardware::Machine;
 use crate::projection::{DeviceTerms, Moment, Note, Projection, Term};
-use crate::units::Bytes;
 
 /// How much is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,14 +106,8 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
     let inputs = &subject.inputs;
     let flash = Some(measured.compute.flash_attn);
     let run = running(subject, config, measured);
-    let gpus: Bytes = measured
-        .placed
-        .placement
-        .gpus
-        .iter()
-        .map(|gpu| gpu.bytes)
-        .sum();
-    let load = loading(measured.loader, &measured.host_weights, gpus, &run);
+    let on_gpus = measured.weights_on_gpus();
+    let load = loading(measured.loader, &measured.host_weights, on_gpus, &run);
     let peak = peak(inputs.machine, [&load, &run]);
     notes::after(
         &notes::Seen {
@@ -206,7 +199,7 @@ fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
         params_total: total,
         params_active: parameters.active(),
         file_bytes,
-        weights_bytes: measured.placed.placement.total(),
+        weights_bytes: measured.placed.total(),
         bits_per_weight: if total == 0 {
             0.0
         } else {
@@ -231,16 +224,19 @@ fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<D
     let gpus = machine.gpus.len().saturating_mul(nodes);
     let mut devices: Vec<DeviceTerms> = vec![DeviceTerms::default(); gpus];
     for (position, device) in subject.devices.iter().enumerate() {
-        let mut terms = buffers(subject, config, measured, Some(position));
-        terms.extend(gpu_overhead(
+        let mut all = buffers(subject, config, measured, Some(position));
+        all.extend(gpu_overhead(
             device.gpu,
             machine.os,
             subject.width,
             measured.shape.micro_batch,
         ));
-        beside(&mut terms, measured, Some(position));
+        if measured.splits_tensors() {
+            all.push(terms::communication(machine.os));
+        }
+        beside(&mut all, measured, Some(position));
         if let Some(slot) = devices.get_mut(device.index) {
-            slot.terms = terms;
+            slot.terms = all;
         }
     }
     let mut host = buffers(subject, config, measured, None);

@@ -4,6 +4,7 @@
 //! `llama_dsv4_comp_state` in `src/llama-kv-cache-dsv4.cpp` (0.6.0-dev).
 
 use super::config::{Config, Shape};
+use super::placement::Sliced;
 use super::tensors::Architecture;
 use crate::model::mixer::CompressedAttention;
 use crate::model::{Mixer, Model};
@@ -102,6 +103,7 @@ pub(super) fn groups(
     config: &Config,
     shape: Shape,
     homes: &[Option<usize>],
+    sliced: Option<&Sliced>,
 ) -> Vec<Group> {
     let rollback = if rolls_back { config.rollback } else { 0 };
     let rows = shape.sequences.saturating_mul(rollback.saturating_add(1));
@@ -112,23 +114,32 @@ pub(super) fn groups(
         } else {
             None
         };
-        let elements = state.window.saturating_add(state.matrix);
-        let bytes = Bytes::new(elements.saturating_mul(F32)) * rows;
-        match groups
-            .iter_mut()
-            .find(|group| (group.home, group.elements) == (home, elements))
-        {
-            Some(known) => {
-                known.layers += 1;
-                known.bytes += bytes;
+        let whole = (state.window, state.matrix);
+        let parts: Vec<(Option<usize>, (u64, u64))> = match sliced.filter(|_| home.is_some()) {
+            None => vec![(home, whole)],
+            Some(sliced) => (0..sliced.shares.len())
+                .map(|gpu| (Some(gpu), sliced.state(state.layer, gpu).unwrap_or(whole)))
+                .collect(),
+        };
+        for (home, (window, matrix)) in parts {
+            let elements = window.saturating_add(matrix);
+            let bytes = Bytes::new(elements.saturating_mul(F32)) * rows;
+            match groups
+                .iter_mut()
+                .find(|group| (group.home, group.elements) == (home, elements))
+            {
+                Some(known) => {
+                    known.layers += 1;
+                    known.bytes += bytes;
+                }
+                None => groups.push(Group {
+                    home,
+                    elements,
+                    rows,
+                    layers: 1,
+                    bytes,
+                }),
             }
-            None => groups.push(Group {
-                home,
-                elements,
-                rows,
-                layers: 1,
-                bytes,
-            }),
         }
     }
     groups

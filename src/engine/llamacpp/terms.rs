@@ -4,6 +4,7 @@ use super::compute::{ComputeBuffer, Exactness, Part as GraphPart, Use};
 use super::config::{Config, Shape};
 use super::kv_cache::{self, Kind};
 use super::recurrent;
+use crate::hardware::Os;
 use crate::model::Model;
 use crate::projection::{Category, Term, Why};
 use crate::units::Bytes;
@@ -220,6 +221,39 @@ fn part(part: GraphPart) -> &'static str {
         GraphPart::Experts => "the experts",
         GraphPart::Output => "the logits",
     }
+}
+
+/// What GPUs that compute one layer together need to add up their results.
+pub(super) fn communication(os: Os) -> Term {
+    let why = Why::new(
+        "llama.cpp/communication",
+        "{usual} of scratch for adding up the results of all GPUs after each attention and each network; with NCCL, which \
+         Linux builds use where they have it, up to {high}",
+        "GGML_CUDA_AR_COPY_MAX_BYTES in ggml/src/ggml-cuda/allreduce.cu (llama.cpp 0.6.0-dev); NCCL: 0.98 GiB beside the \
+         buffers of an 80 GB card (PrimeIntellect-ai/verifiers#106) less a context of about 0.4",
+    )
+    .with("usual", AllReduce::SCRATCH)
+    .with("high", AllReduce::NCCL);
+    Term {
+        category: Category::Communication,
+        part: crate::projection::Part::Model,
+        bytes: AllReduce::SCRATCH,
+        range: match os {
+            Os::Linux => (Bytes::ZERO, AllReduce::NCCL),
+            Os::Windows | Os::Macos => (AllReduce::SCRATCH, AllReduce::SCRATCH),
+        },
+        why,
+    }
+}
+
+/// Memory of all-reduce on one GPU.
+pub(super) struct AllReduce;
+
+impl AllReduce {
+    /// The engine's own: scratch for copies.
+    pub(super) const SCRATCH: Bytes = Bytes::from_mib(32);
+    /// NCCL's channels, at most.
+    const NCCL: Bytes = Bytes::from_mib(600);
 }
 
 /// The output buffer.

@@ -23,7 +23,8 @@ pub(in super::super) fn devices<'a>(machine: &'a Machine, config: &Config) -> Ve
         .gpus
         .iter()
         .enumerate()
-        .filter(|(_, gpu)| gpu.unified != discrete)
+        // A tensor split takes whatever there is.
+        .filter(|(_, gpu)| gpu.unified != discrete || config.split_mode == SplitMode::Tensor)
         .map(|(index, gpu)| Device {
             index,
             node: 0,

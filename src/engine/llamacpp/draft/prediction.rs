@@ -87,10 +87,12 @@ impl Prediction {
         let mut config = settings::shaped(&self.config, main, shape);
         // The weights are where the model has them.
         config.gpu_layers = main.gpu_layers;
+        config.split_mode = main.split_mode;
         config.overrides.clone_from(&main.overrides);
         let own = config.shape(subject.trained);
         let homes = placed.prediction_homes(subject.inputs.model.layers.len());
-        let caches = kv_cache::groups(&self.caches, &config, own, homes);
+        let sliced = placed.sliced.as_ref();
+        let caches = kv_cache::groups(&self.caches, &config, own, homes, sliced);
         let compute = subject.predicting(self, &config, own, placed, purpose);
         let homes = (0..subject.devices.len()).map(Some).chain([None]);
         for home in homes {

@@ -1,7 +1,7 @@
 //! How the loader holds weights in main memory, and what it needs beside them while it reads the file
 //! (`src/llama-model-loader.cpp`, `load_tensors` and `make_cpu_buft_list` in `src/llama-model.cpp`, 0.6.0-dev).
 
-use super::super::config::{Config, Device, LazyMode, LoadMode};
+use super::super::config::{Config, Device, LazyMode, LoadMode, SplitMode};
 use super::super::placement::{self, Placement};
 use super::super::tensors::{Architecture, Row, TensorTable};
 use super::packing::Packing;
@@ -95,7 +95,8 @@ impl Loader {
             // Host buffers come before the processor's own layouts in the list of the loader.
             packing: (config.repack && !pins).then(|| Packing::of(machine)),
             lazy,
-            uploads: host_buffers && !maps,
+            // The device that stands for all GPUs of a tensor split has no events.
+            uploads: host_buffers && !maps && config.split_mode != SplitMode::Tensor,
         }
     }
 

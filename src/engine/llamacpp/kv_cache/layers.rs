@@ -42,7 +42,7 @@ pub(in super::super) enum Kind {
 
 /// Whether window layers get a cache of their own (`hparams.swa_type` in `src/models/*.cpp`, 0.6.0-dev). All other
 /// architectures keep the whole context, whatever the configuration says of a window (Mistral, Phi-3, Qwen2).
-fn has_windows(architecture: Architecture) -> bool {
+pub(in super::super) fn has_windows(architecture: Architecture) -> bool {
     matches!(
         architecture,
         Architecture::Gemma2

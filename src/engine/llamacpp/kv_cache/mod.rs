@@ -6,9 +6,10 @@
 
 mod layers;
 
-pub(super) use layers::{Kind, LayerCache, caches};
+pub(super) use layers::{Kind, LayerCache, caches, has_windows};
 
 use super::config::{Config, Shape, padded};
+use super::placement::Sliced;
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -100,6 +101,7 @@ pub(super) fn groups(
     config: &Config,
     shape: Shape,
     homes: &[Option<usize>],
+    sliced: Option<&Sliced>,
 ) -> Vec<Group> {
     let cells = Cells::new(config, shape);
     let mut groups: Vec<Group> = Vec::with_capacity(8);
@@ -124,32 +126,62 @@ pub(super) fn groups(
             v_width
         };
         let cells_in_all = rows.saturating_mul(streams);
-        let k = tensor(config.cache_k, k_width, cells_in_all, home);
-        let v = tensor(config.cache_v, v_width, cells_in_all, home);
-        let group = Group {
-            kind,
-            home,
-            cells: rows,
-            streams,
-            k_row: row(config.cache_k, k_width),
-            v_row: row(config.cache_v, v_width),
-            layers: 1,
-            bytes: k + v,
-        };
-        let same = |other: &&mut Group| {
-            (other.kind, other.home, other.k_row, other.v_row)
-                == (group.kind, group.home, group.k_row, group.v_row)
-        };
-        match groups.iter_mut().find(same) {
-            Some(known) => {
-                known.layers += 1;
-                known.bytes += group.bytes;
-            }
-            None if group.bytes == Bytes::ZERO => {}
-            None => groups.push(group),
+        for (home, k_width, v_width) in parts(layer, kind, home, (k_width, v_width), sliced) {
+            let k = tensor(config.cache_k, k_width, cells_in_all, home);
+            let v = tensor(config.cache_v, v_width, cells_in_all, home);
+            let group = Group {
+                kind,
+                home,
+                cells: rows,
+                streams,
+                k_row: row(config.cache_k, k_width),
+                v_row: row(config.cache_v, v_width),
+                layers: 1,
+                bytes: k + v,
+            };
+            add(&mut groups, group);
         }
     }
     groups
+}
+
+fn add(groups: &mut Vec<Group>, group: Group) {
+    let same = |other: &&mut Group| {
+        (other.kind, other.home, other.k_row, other.v_row)
+            == (group.kind, group.home, group.k_row, group.v_row)
+    };
+    match groups.iter_mut().find(same) {
+        Some(known) => {
+            known.layers += 1;
+            known.bytes += group.bytes;
+        }
+        None if group.bytes == Bytes::ZERO => {}
+        None => groups.push(group),
+    }
+}
+
+/// The devices of a cache with the width of its rows there: one, or every GPU where tensors are split over them.
+fn parts(
+    layer: usize,
+    kind: Kind,
+    home: Option<usize>,
+    (k, v): (u64, u64),
+    sliced: Option<&Sliced>,
+) -> Vec<(Option<usize>, u64, u64)> {
+    let Some(sliced) = sliced.filter(|_| home.is_some()) else {
+        return vec![(home, k, v)];
+    };
+    (0..sliced.shares.len())
+        .map(|gpu| {
+            // Only plain keys and values are split; every GPU keeps all of any other cache.
+            let plain = matches!(kind, Kind::Full | Kind::Window(_));
+            let (k, v) = plain
+                .then(|| sliced.cache(layer, gpu))
+                .flatten()
+                .unwrap_or((k, v));
+            (Some(gpu), k, v)
+        })
+        .collect()
 }
 
 /// Bytes of a row; a width that is no whole number of blocks (which the engine refuses) is rounded up.

@@ -1,10 +1,11 @@
 //! What `llama_init_from_model` (`src/llama-context.cpp`) and the loader (`src/llama.cpp`, `src/llama-model.cpp`) refuse,
 //! 0.6.0-dev.
 
-use super::{set_number, set_word};
+use super::{set, set_number, set_word};
 use crate::engine::llamacpp::config::{Config, Device, Flash, Override, SplitMode};
 use crate::engine::llamacpp::tensors::Architecture;
 use crate::model::{Mixer, Model};
+use crate::plan::Value;
 use crate::projection::Note;
 use crate::quant::Type;
 
@@ -217,12 +218,56 @@ fn tensor_split(
         );
     } else {
         notes.push(
-            Note::warning(
-                "tensor-split-not-modelled",
-                "Splitting by tensor is experimental and projected as splitting by layer: every GPU will hold a share of \
-                 every layer instead.",
+            Note::hint(
+                "tensor-split-is-experimental",
+                "Splitting by tensor is experimental. Every GPU holds a part of each layer and a whole compute buffer, and \
+                 works on prompts and answers at the same time as the others.",
             )
             .on("split_mode"),
+        );
+        even_parts(config, devices, notes);
+    }
+}
+
+/// Most devices of a tensor split (`GGML_BACKEND_META_MAX_DEVICES`, `ggml/include/ggml-backend.h` 0.6.0-dev).
+const MOST_TOGETHER: usize = 16;
+
+/// Without shares the parts are even, whatever is free (`llama_meta_device_get_split_state`).
+fn even_parts(config: &Config, devices: &[Device<'_>], notes: &mut Vec<Note>) {
+    if devices.len() > MOST_TOGETHER {
+        notes.push(
+            Note::error(
+                "too-many-for-tensor-split",
+                format!(
+                    "The engine splits tensors over at most {MOST_TOGETHER} GPUs, not {}.",
+                    devices.len()
+                ),
+            )
+            .on("split_mode")
+            .fixed_by(set_word("split_mode", "layer")),
+        );
+    }
+    let free = |device: &Device<'_>| {
+        let memory = device.gpu.memory;
+        memory.usable.saturating_sub(memory.in_use)
+    };
+    let least = devices.iter().map(free).min().unwrap_or_default();
+    let most = devices.iter().map(free).max().unwrap_or_default();
+    // A tenth is less than rounding to whole heads may move.
+    if config.tensor_split.is_empty() && least.mul_ratio(11, 10) < most {
+        let shares = devices.iter().map(|device| {
+            let mib = free(device).get() / crate::units::MIB;
+            Value::Integer(i64::try_from(mib).unwrap_or(i64::MAX))
+        });
+        notes.push(
+            Note::warning(
+                "even-parts-on-uneven-gpus",
+                format!(
+                    "Without shares every GPU gets an equal part, also where one has {least} free and another {most}."
+                ),
+            )
+            .on("tensor_split")
+            .fixed_by(set("tensor_split", Value::List(shares.collect()))),
         );
     }
 }

@@ -2,13 +2,15 @@
 //! `src/llama-model-loader.cpp`, 0.6.0-dev).
 
 mod overrides;
+mod sliced;
 mod split;
 #[cfg(test)]
 mod tests;
 mod why;
 
 pub(in crate::engine::llamacpp) use overrides::Error;
-pub(in crate::engine::llamacpp) use why::weights_terms;
+pub(in crate::engine::llamacpp) use sliced::Sliced;
+pub(in crate::engine::llamacpp) use why::{parts_terms, weights_terms};
 
 use super::auto::Overflow;
 use super::config::{Override, SplitMode};

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{Device, Placement};
+use super::{Device, Placement, Sliced};
 use crate::engine::llamacpp::host::{Loader, Residence};
 use crate::engine::llamacpp::tensors::{Row, TensorTable};
 use crate::projection::{Category, Term, Why};
@@ -102,6 +102,54 @@ fn terms(
         })
         .collect()
 }
+
+/// The weights of every GPU of a tensor split, and of main memory: what each holds a part of, and what each holds whole.
+pub(in crate::engine::llamacpp) fn parts_terms(
+    placement: &Placement,
+    sliced: &Sliced,
+    table: &TensorTable,
+    loader: Loader,
+) -> Vec<Vec<Term>> {
+    let host = weights_terms(placement, table, loader).pop();
+    let all: Bytes = sliced.shares.iter().map(|share| share.bytes).sum();
+    let gpus = sliced.shares.len() as u64;
+    let mut devices: Vec<Vec<Term>> = sliced
+        .shares
+        .iter()
+        .map(|share| {
+            let part = share.bytes.saturating_sub(sliced.mirrored);
+            let why = Why::new(
+                "llama.cpp/weights/part",
+                "{file_type}: {part} as this GPU's part of the matrices of {blocks} of {all_blocks} blocks, split over \
+                 {gpus} GPUs along heads and inner widths; whole heads and blocks of the format, with the rest on another \
+                 GPU in each layer",
+                PARTS_SOURCE,
+            )
+            .with("file_type", table.file_type.name())
+            .with("part", part)
+            .with("blocks", share.blocks)
+            .with("all_blocks", u64::from(table.blocks))
+            .with("gpus", gpus)
+            .with("all", all);
+            let whole = Why::new(
+                "llama.cpp/weights/mirrored",
+                "{whole} of norms, routers, shared experts and what else cannot be split: every GPU holds all of it",
+                PARTS_SOURCE,
+            )
+            .with("whole", sliced.mirrored);
+            [(part, why), (sliced.mirrored, whole)]
+                .into_iter()
+                .filter(|(bytes, _)| *bytes > Bytes::ZERO)
+                .map(|(bytes, why)| Term::exact(Category::Weights, bytes, why))
+                .collect()
+        })
+        .collect();
+    devices.extend(host);
+    devices
+}
+
+const PARTS_SOURCE: &str = "src/llama-model.cpp llama_meta_device_get_split_state, \
+     ggml/src/ggml-backend-meta.cpp (llama.cpp 0.6.0-dev)";
 
 /// How main memory holds weights.
 fn held_words(held: Residence, locked: bool) -> &'static str {
