@@ -38,6 +38,8 @@ mod plans;
 mod quality;
 #[path = "core/report.rs"]
 mod report;
+#[path = "core/several_gpus.rs"]
+mod several_gpus;
 #[path = "core/speed/mod.rs"]
 mod speed;
 #[path = "core/store.rs"]

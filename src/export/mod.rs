@@ -152,9 +152,11 @@ fn printable<'a>(target: &'static str, value: &'a str) -> Result<&'a str, Error>
     }
 }
 
-/// The only step of a launch, for targets that start one program.
+/// The step of a launch that runs here, for targets that start one program; what runs on other nodes stands in the
+/// remarks.
 fn single_step<'a>(target: &'static str, launch: &'a Launch) -> Result<&'a Step, Error> {
-    match launch.steps.as_slice() {
+    let here: Vec<&Step> = launch.steps.iter().filter(|step| step.node == 0).collect();
+    match here.as_slice() {
         [step] => Ok(step),
         steps => Err(Error::NotExpressible {
             target,

@@ -7,7 +7,7 @@ use super::auto::{Overflow, Used};
 use super::compute::{
     Buffers, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight, Purpose,
 };
-use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
+use super::config::{self, Config, Device, Flash, Shape, SplitMode, free_memory};
 use super::draft::{self, Companion, Prediction};
 use super::file_type::FileType;
 use super::host::{HostWeights, Loader, widest_input};
@@ -331,6 +331,7 @@ impl<'a> Subject<'a> {
         // Over several GPUs of which each holds a part of every tensor, layers are laid as over one.
         let split_by_tensor = self.splits_tensors(config);
         let together = [self.free.iter().copied().sum()];
+        let remote = config::remote_names(&self.devices, config);
         let request = PlacementConfig {
             free: if split_by_tensor {
                 &together
@@ -348,6 +349,7 @@ impl<'a> Subject<'a> {
             main_gpu: 0,
             overrides: &config.overrides,
             overflows,
+            remote: &remote,
             packing: self.loader(config).packing,
         };
         let split: Vec<u64> = config
@@ -365,6 +367,7 @@ impl<'a> Subject<'a> {
             overflows,
             request.packing,
             split_by_tensor,
+            &remote,
         )
             .hash(&mut hasher);
         let fingerprint = hasher.finish();
@@ -489,7 +492,10 @@ impl<'a> Subject<'a> {
             gpus: if together { 1 } else { self.devices.len() },
             blocks,
             all_offloaded: config.gpu_layers.count() > u64::from(self.table.all_blocks),
+            // Remote devices have had events since the newer generation (`ggml-rpc.cpp`).
             may_pipeline: config.split_mode == SplitMode::Layer
+                && (config.version.at_least("0.6.0")
+                    || !self.devices.iter().any(Device::is_remote))
                 && config.overrides.is_empty()
                 && !fitted,
             kv_offload: config.kv_offload,

@@ -166,7 +166,8 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
 /// Index of the moment in which the device with the least room has least; the later one where they are equal.
 fn peak(machine: &Machine, moments: [&Vec<DeviceTerms>; 2]) -> usize {
     let tightest = |devices: &Vec<DeviceTerms>| {
-        let gpus = machine.gpus.iter().zip(devices);
+        let (gpus, _) = devices.split_at(devices.len().saturating_sub(1));
+        let gpus = machine.gpus.iter().cycle().zip(gpus);
         let host = devices.last().map(|host| {
             let ram = machine.host.ram;
             ram.signed_sub(machine.host.in_use + host.total())

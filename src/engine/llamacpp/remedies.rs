@@ -44,7 +44,21 @@ pub(super) fn free(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
         return None;
     }
     let spilled = auto::spilled(&subject, fitted.as_ref());
-    Some(limits::slack(&subject, &config, &spilled, margin))
+    let mut left = limits::slack(&subject, &config, &spilled, margin);
+    let host = left.pop()?;
+    let machine = inputs.machine;
+    let nodes = machine.nodes.max(1) as usize;
+    let mut all: Vec<i64> = std::iter::repeat_n(&machine.gpus, nodes)
+        .flatten()
+        .map(|gpu| gpu.memory.usable.signed_sub(gpu.memory.in_use).max(0))
+        .collect();
+    for (device, left) in subject.devices.iter().zip(left) {
+        if let Some(slot) = all.get_mut(device.index) {
+            *slot = left;
+        }
+    }
+    all.push(host);
+    Some(all)
 }
 
 /// Ways to need less, the cheapest for the user first.

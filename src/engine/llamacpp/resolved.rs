@@ -69,7 +69,7 @@ pub(super) fn resolved(inputs: &Inputs<'_>, choices: &Choices<'_>) -> Settings {
             let shares = devices.iter().map(|device| number(device.layers.into()));
             put("tensor_split", Value::List(shares.collect()));
         }
-        let names = buffer_names(&super::config::devices(inputs.machine, config));
+        let names = buffer_names(&super::config::devices(inputs.machine, config), config);
         let rules = overflows(devices, *fitted_blocks)
             .into_iter()
             .map(|overflow| {

@@ -8,6 +8,7 @@ use crate::engine::llamacpp::config::{Config, Context, GpuLayers, Override, Spli
 use crate::engine::llamacpp::measure::Subject;
 use crate::model::FeedForward;
 use crate::projection::Note;
+use crate::units::Bytes;
 
 /// First version that fits by itself (ggml-org/llama.cpp#16653, December 2025).
 const SINCE: &str = "2025-12";
@@ -67,6 +68,16 @@ pub(in super::super) fn spilled(subject: &Subject<'_>, fitted: Option<&Fitted>) 
     })
 }
 
+/// The margin that a plan gives fitting for one GPU: a single number holds for all, and none is given beyond the list
+/// (`--fit-target`, `common/arg.cpp` 0.6.0-dev).
+fn own_margin(targets: &[u64], index: usize) -> Option<Bytes> {
+    let mib = match targets {
+        [all] => Some(all),
+        each => each.get(index),
+    };
+    mib.copied().map(Bytes::from_mib)
+}
+
 fn limits(subject: &Subject<'_>, config: &Config) -> Limits {
     let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
     let free: Vec<i64> = subject
@@ -78,7 +89,12 @@ fn limits(subject: &Subject<'_>, config: &Config) -> Limits {
     let mut margins: Vec<i64> = subject
         .devices
         .iter()
-        .map(|device| signed(margin.of(device.gpu.memory.usable).get()))
+        .enumerate()
+        .map(|(index, device)| {
+            let own = own_margin(&config.fit_target, index);
+            let bytes = own.unwrap_or_else(|| margin.of(device.gpu.memory.usable));
+            signed(bytes.get())
+        })
         .collect();
     if margins.is_empty() {
         margins.push(signed(margin.of(subject.inputs.machine.host.ram).get()));

@@ -15,27 +15,56 @@ pub(in super::super) struct Device<'a> {
     pub(in super::super) gpu: &'a Gpu,
 }
 
-/// The GPUs in the engine's order (`llama_prepare_model_devices`, `src/llama.cpp` 0.6.0-dev): integrated ones only
-/// where there is no other; one alone where the split mode says so.
+/// The GPUs in the engine's order (`llama_prepare_model_devices`, `src/llama.cpp` 0.6.0-dev): those of other nodes
+/// first, in the order of their servers; integrated ones of this node only where it has no other; one alone where the
+/// split mode says so.
 pub(in super::super) fn devices<'a>(machine: &'a Machine, config: &Config) -> Vec<Device<'a>> {
     let discrete = machine.gpus.iter().any(|gpu| !gpu.unified);
-    let mut devices: Vec<Device<'a>> = machine
-        .gpus
-        .iter()
-        .enumerate()
-        // A tensor split takes whatever there is.
-        .filter(|(_, gpu)| gpu.unified != discrete || config.split_mode == SplitMode::Tensor)
-        .map(|(index, gpu)| Device {
-            index,
-            node: 0,
+    let on = |node: u32| {
+        let before = machine.gpus.len().saturating_mul(node as usize);
+        let gpus = machine.gpus.iter().enumerate();
+        gpus.map(move |(index, gpu)| Device {
+            index: before.saturating_add(index),
+            node,
             gpu,
         })
-        .collect();
+    };
+    // The last nodes are not used where there are fewer servers.
+    let servers = u32::try_from(config.rpc.len()).unwrap_or(u32::MAX);
+    let remote = servers.min(machine.nodes.saturating_sub(1));
+    // A tensor split takes whatever there is.
+    let local = on(0)
+        .filter(|device| device.gpu.unified != discrete || config.split_mode == SplitMode::Tensor);
+    let mut devices: Vec<Device<'a>> = (1..=remote).flat_map(on).chain(local).collect();
     if config.split_mode == SplitMode::None {
         let main = config.main_gpu.and_then(|main| devices.get(main)).copied();
         devices = main.into_iter().collect();
     }
     devices
+}
+
+/// Names of the buffer types of GPUs that are reached by RPC, in the engine's order: `RPC0[host:port]`
+/// (`ggml/src/ggml-rpc/ggml-rpc.cpp`, 0.6.0-dev).
+pub(in super::super) fn remote_names(devices: &[Device<'_>], config: &Config) -> Vec<String> {
+    let remote = devices.iter().filter(|device| device.is_remote());
+    let mut names: Vec<String> = Vec::new();
+    let mut last = None;
+    let mut position = 0;
+    for device in remote {
+        position = if last == Some(device.node) {
+            position + 1
+        } else {
+            0
+        };
+        last = Some(device.node);
+        let server = (device.node as usize).checked_sub(1);
+        let server = server.and_then(|server| config.rpc.get(server));
+        names.push(format!(
+            "RPC{position}[{}]",
+            server.map_or("", String::as_str)
+        ));
+    }
+    names
 }
 
 /// Bytes that a GPU has free before anything is loaded; for one without memory of its own, what main memory has free

@@ -4,7 +4,7 @@ mod devices;
 mod read;
 mod words;
 
-pub(super) use devices::{Device, devices, free_memory};
+pub(super) use devices::{Device, devices, free_memory, remote_names};
 pub(super) use read::read;
 pub(super) use words::{Flash, GpuLayers, LazyMode, LoadMode, SplitMode};
 
@@ -63,6 +63,8 @@ pub(super) struct Config {
     pub(super) gpu_layers: GpuLayers,
     /// How several GPUs are used.
     pub(super) split_mode: SplitMode,
+    /// Servers whose GPUs are used too ("host:port"), in order.
+    pub(super) rpc: Vec<String>,
     /// Proportions per GPU; empty = by free memory.
     pub(super) tensor_split: Vec<f64>,
     /// The GPU of split mode "none"; `None` = none at all.
@@ -85,6 +87,8 @@ pub(super) struct Config {
     pub(super) checkpoint_step: u64,
     /// Automatic fitting is on.
     pub(super) fit: bool,
+    /// MiB that fitting leaves free per GPU, one number for all; empty = as the plan's margin.
+    pub(super) fit_target: Vec<u64>,
     /// Least context that fitting may choose.
     pub(super) fit_context: u64,
 }
@@ -177,6 +181,7 @@ impl Hash for Config {
             op_offload,
             gpu_layers,
             split_mode,
+            rpc,
             tensor_split,
             main_gpu,
             overrides,
@@ -188,6 +193,7 @@ impl Hash for Config {
             checkpoints,
             checkpoint_step,
             fit,
+            fit_target,
             fit_context,
         } = self;
         (version, weights, context, flash, cache_k, cache_v).hash(state);
@@ -195,7 +201,7 @@ impl Hash for Config {
         (speculation, rollback).hash(state);
         (gpu_layers, split_mode, main_gpu, overrides).hash(state);
         (load_mode, lazy_mode, cache_ram_mib, checkpoints).hash(state);
-        (checkpoint_step, fit_context).hash(state);
+        (checkpoint_step, fit_target, fit_context, rpc).hash(state);
         for share in tensor_split {
             share.to_bits().hash(state);
         }

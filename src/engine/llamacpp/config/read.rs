@@ -70,6 +70,7 @@ pub(in super::super) fn read(settings: &Settings, draft: bool, notes: &mut Vec<N
         op_offload: reader.toggle("op_offload", true),
         gpu_layers: reader.gpu_layers(),
         split_mode: reader.word("split_mode", SplitMode::Layer),
+        rpc: reader.servers(),
         tensor_split: reader.proportions("tensor_split"),
         // Negative: no GPU (`llama_prepare_model_devices`, `src/llama.cpp`).
         main_gpu: usize::try_from(reader.number("main_gpu").unwrap_or(0)).ok(),
@@ -82,6 +83,11 @@ pub(in super::super) fn read(settings: &Settings, draft: bool, notes: &mut Vec<N
         checkpoints: reader.count("ctx_checkpoints", 32),
         checkpoint_step: reader.count("checkpoint_min_step", 8192),
         fit: reader.toggle("fit", true),
+        fit_target: reader
+            .proportions("fit_target")
+            .into_iter()
+            .map(|mib| mib as u64)
+            .collect(),
         fit_context: reader.count("fit_ctx", 4096),
     }
 }
@@ -335,6 +341,36 @@ impl<'a> Reader<'a> {
             // Any other negative number counts as all (`llama_model::n_gpu_layers`).
             Some(number) => u64::try_from(number).map_or(GpuLayers::All, GpuLayers::Count),
         }
+    }
+
+    /// Servers of other nodes; one line may hold several (`add_rpc_devices`, `common/arg.cpp`).
+    fn servers(&mut self) -> Vec<String> {
+        let Some(Value::List(lines)) = self.settings.get("rpc") else {
+            return Vec::new();
+        };
+        let lines = lines.iter().filter_map(|line| match line {
+            Value::Text(line) => Some(line.as_str()),
+            _ => None,
+        });
+        let servers: Vec<String> = lines
+            .flat_map(|line| line.split(','))
+            .map(|server| server.trim().to_owned())
+            .filter(|server| !server.is_empty())
+            .collect();
+        let odd = servers.iter().find(|server| {
+            let port = server.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+            !matches!(port, Some(Ok(1..)))
+        });
+        if let Some(odd) = odd {
+            self.notes.push(
+                Note::error(
+                    "rpc-without-port",
+                    format!("{odd:?} is no server: it takes the form host:port."),
+                )
+                .on("rpc"),
+            );
+        }
+        servers
     }
 
     fn proportions(&mut self, name: &str) -> Vec<f64> {

@@ -116,7 +116,7 @@ fn devices<'a>(
             ..config.clone()
         },
     );
-    let names = buffer_names(&all);
+    let names = buffer_names(&all, config);
     let mut chosen = Vec::new();
     for name in asked.split(',').map(str::trim) {
         // Main memory comes first among the names.

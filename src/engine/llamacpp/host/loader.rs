@@ -40,6 +40,8 @@ pub(in super::super) struct Loader {
     pub(in super::super) packing: Option<Packing>,
     lazy: LazyMode,
     uploads: bool,
+    /// GPUs on other nodes, the first of all: no buffers of this node send to them.
+    remote: usize,
 }
 
 /// Least size of a tensor that `--lazy-mode auto` leaves on disk (`llama_model_loader::lazy_read::add`).
@@ -90,11 +92,12 @@ impl Loader {
             pins,
             shares_pages: maps
                 && devices
-                    .first()
-                    .is_some_and(|device| device.gpu.vendor == Vendor::Apple),
+                    .iter()
+                    .any(|device| device.gpu.vendor == Vendor::Apple && !device.is_remote()),
             // Host buffers come before the processor's own layouts in the list of the loader.
             packing: (config.repack && !pins).then(|| Packing::of(machine)),
             lazy,
+            remote: devices.iter().filter(|device| device.is_remote()).count(),
             // The device that stands for all GPUs of a tensor split has no events.
             uploads: host_buffers && !maps && config.split_mode != SplitMode::Tensor,
         }
@@ -229,9 +232,10 @@ impl HostWeights {
     ) {
         match device {
             None => {}
-            Some(placement::Device::Gpu(_)) => {
-                *uploaded |= loader.uploads;
-                if !loader.maps && !loader.uploads {
+            Some(placement::Device::Gpu(gpu)) => {
+                let uploads = loader.uploads && gpu >= loader.remote;
+                *uploaded |= uploads;
+                if !loader.maps && !uploads {
                     *largest = row.bytes.max(*largest);
                 }
             }

@@ -93,6 +93,7 @@ fn host(loader: Loader, table: &TensorTable, gpus: usize, overrides: &[Override]
         main_gpu: 0,
         overrides,
         overflows: &[],
+        remote: &[],
         packing: loader.packing,
     };
     let placement = Placement::new(&config, table, &Memo::default()).expect("placed");

@@ -4,6 +4,7 @@ pub(super) mod devices;
 mod flags;
 mod parts;
 pub(super) mod source;
+mod workers;
 
 use crate::engine::launch::{Argument, Launch, LaunchInputs, Step, Variable, Word};
 use crate::engine::setting::Scope;
@@ -38,6 +39,7 @@ pub(super) fn launch(inputs: &LaunchInputs<'_>) -> Launch {
     };
     source::model(&mut command);
     parts::ask(&mut command);
+    let workers = workers::workers(&mut command);
     let environment = command.environment();
     command.options();
     command.extra();
@@ -47,6 +49,7 @@ pub(super) fn launch(inputs: &LaunchInputs<'_>) -> Launch {
         mut launch,
         ..
     } = command;
+    launch.steps.extend(workers);
     launch.steps.push(Step {
         node: 0,
         role: "server",
@@ -97,11 +100,13 @@ fn effective(inputs: &LaunchInputs<'_>) -> Settings {
             .iter()
             .map(|gpu| inputs.margin.of(gpu.memory.usable).get() / MIB)
             .collect();
-        if margins.iter().any(|margin| *margin != FIT_TARGET_MIB) {
+        let own = matches!(settings.get("fit_target"), Some(Value::List(own)) if !own.is_empty());
+        if !own && margins.iter().any(|margin| *margin != FIT_TARGET_MIB) {
             settings.insert("fit_target".to_owned(), fit_target(&margins));
         }
     } else {
         settings.shift_remove("fit_ctx");
+        settings.shift_remove("fit_target");
     }
     // Left to itself the engine lays out the cache for flash attention before it finds that it has none, which takes
     // another amount than asking for none (`src/llama-context.cpp`, 0.6.0-dev): what was projected is the former.

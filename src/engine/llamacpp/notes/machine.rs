@@ -1,7 +1,9 @@
 //! What the machine makes of a plan.
 
+use super::set;
 use crate::engine::llamacpp::config::{Config, Device, GpuLayers};
 use crate::hardware::{Machine, Os, Vendor};
+use crate::plan::Value;
 use crate::projection::Note;
 use crate::units::Bytes;
 
@@ -12,12 +14,7 @@ pub(in super::super) fn machine(
     devices: &[Device<'_>],
     notes: &mut Vec<Note>,
 ) {
-    if machine.nodes > 1 {
-        notes.push(Note::warning(
-            "one-node",
-            "One llama-server runs on one node; the projection is for the first of them.",
-        ));
-    }
+    nodes(machine, config, notes);
     if machine.gpus.is_empty() {
         if matches!(config.gpu_layers, GpuLayers::All | GpuLayers::Count(1..)) {
             notes.push(
@@ -31,6 +28,7 @@ pub(in super::super) fn machine(
         return;
     }
     left_out(machine, devices, notes);
+    too_many(devices, notes);
     makers(devices, notes);
     shares(config, devices, notes);
     desktop(machine, devices, notes);
@@ -47,6 +45,62 @@ pub(in super::super) fn machine(
                 ),
             ));
         }
+    }
+}
+
+/// Most devices (`llama_max_devices`, `src/llama.cpp` 0.6.0-dev).
+const MOST_DEVICES: usize = 16;
+
+fn nodes(machine: &Machine, config: &Config, notes: &mut Vec<Note>) {
+    let further = machine.nodes.saturating_sub(1) as usize;
+    let servers = config.rpc.len();
+    if servers == 0 && further > 0 {
+        let names = (1..=further).map(|node| Value::Text(format!("node{node}:50052")));
+        notes.push(
+            Note::warning(
+                "one-node",
+                format!(
+                    "One llama-server runs on one node; the projection is for the first of them. With a server for remote \
+                     calls on each of the other {further} their GPUs hold layers too."
+                ),
+            )
+            .on("rpc")
+            .fixed_by(set("rpc", Value::List(names.collect()))),
+        );
+    } else if servers != further {
+        notes.push(
+            Note::warning(
+                "rpc-and-nodes-differ",
+                format!(
+                    "{servers} servers are named and the machine has {further} further nodes: only what both know is \
+                     projected."
+                ),
+            )
+            .on("rpc"),
+        );
+    }
+    if servers.min(further) > 0 {
+        notes.push(
+            Note::hint(
+                "rpc-order",
+                "GPUs of other nodes come first: shares and numbers of GPUs begin with them. They get the first layers, and \
+                 every token crosses the network once per node.",
+            )
+            .on("rpc"),
+        );
+    }
+}
+
+fn too_many(devices: &[Device<'_>], notes: &mut Vec<Note>) {
+    let count = devices.len();
+    if count > MOST_DEVICES {
+        notes.push(
+            Note::error(
+                "too-many-gpus",
+                format!("The engine uses at most {MOST_DEVICES} GPUs at once, not {count}."),
+            )
+            .on("split_mode"),
+        );
     }
 }
 

@@ -2,7 +2,7 @@
 //! 0.6.0-dev.
 
 use super::{set, set_number, set_word};
-use crate::engine::llamacpp::config::{Config, Device, Flash, Override, SplitMode};
+use crate::engine::llamacpp::config::{Config, Device, Flash, Override, SplitMode, remote_names};
 use crate::engine::llamacpp::tensors::Architecture;
 use crate::model::{Mixer, Model};
 use crate::plan::Value;
@@ -274,7 +274,7 @@ fn even_parts(config: &Config, devices: &[Device<'_>], notes: &mut Vec<Note>) {
 
 /// Overrides to a buffer that is not there.
 fn targets(config: &Config, devices: &[Device<'_>], notes: &mut Vec<Note>) {
-    let names = buffer_names(devices);
+    let names = buffer_names(devices, config);
     for rule in &config.overrides {
         if let Override::Pattern { regex: _, target } = rule
             && !names.contains(target)
@@ -294,10 +294,15 @@ fn targets(config: &Config, devices: &[Device<'_>], notes: &mut Vec<Note>) {
 }
 
 /// Names of buffer types, main memory first.
-pub(in super::super) fn buffer_names(devices: &[Device<'_>]) -> Vec<String> {
+pub(in super::super) fn buffer_names(devices: &[Device<'_>], config: &Config) -> Vec<String> {
     let mut names = vec!["CPU".to_owned()];
-    for (index, device) in devices.iter().enumerate() {
-        let before = devices.iter().take(index);
+    names.extend(remote_names(devices, config));
+    let local: Vec<&Device<'_>> = devices
+        .iter()
+        .filter(|device| !device.is_remote())
+        .collect();
+    for (index, device) in local.iter().enumerate() {
+        let before = local.iter().take(index);
         let position = before
             .filter(|other| other.gpu.vendor == device.gpu.vendor)
             .count();

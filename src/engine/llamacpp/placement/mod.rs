@@ -55,6 +55,8 @@ pub(in crate::engine::llamacpp) struct PlacementConfig<'a> {
     pub(in crate::engine::llamacpp) overrides: &'a [Override],
     /// Overrides that the engine's own fit adds; it does so only where the user has none.
     pub(in crate::engine::llamacpp) overflows: &'a [Overflow],
+    /// Buffer types of GPUs on other nodes, which come first in the list of GPUs.
+    pub(in crate::engine::llamacpp) remote: &'a [String],
     /// The processor keeps weights in a layout of its own, where it has one.
     pub(in crate::engine::llamacpp) packing: Option<Packing>,
 }

@@ -87,9 +87,9 @@ impl<'a> Rules<'a> {
             .any(|rule| matches!(rule, Override::Pattern { .. }));
         let patterns = if by_name {
             let gpus = config.free.len();
-            let key = (config.overrides, gpus, table.fingerprint);
+            let key = (config.overrides, gpus, config.remote, table.fingerprint);
             let matched = memo.get(&key, || {
-                matches(config.overrides, gpus, table).map(Arc::new)
+                matches(config.overrides, (gpus, config.remote), table).map(Arc::new)
             });
             Some(Arc::clone(matched.as_ref().as_ref().map_err(Error::clone)?))
         } else {
@@ -146,7 +146,11 @@ fn leaves(keeps: Fraction, part: Part) -> bool {
     }
 }
 
-fn matches(overrides: &[Override], gpus: usize, table: &TensorTable) -> Result<Patterns, Error> {
+fn matches(
+    overrides: &[Override],
+    gpus: (usize, &[String]),
+    table: &TensorTable,
+) -> Result<Patterns, Error> {
     let mut compiled: Vec<(usize, Regex, Device)> = Vec::new();
     for (rule, over) in overrides.iter().enumerate() {
         if let Override::Pattern { regex, target } = over {
@@ -187,13 +191,16 @@ fn reason(error: &regex::Error) -> String {
 
 /// The memory behind a buffer type's name ("CPU", "CUDA1", "Vulkan0"); those of main memory that GPUs may read
 /// directly ("CUDA_Host") included.
-fn device(name: &str, gpus: usize) -> Result<Device, Error> {
+fn device(name: &str, (gpus, remote): (usize, &[String])) -> Result<Device, Error> {
     let unknown = || Error::Buffer {
         name: name.to_owned(),
         gpus,
     };
     if name == "CPU" || name.ends_with("_Host") || name == "CPU_REPACK" {
         return Ok(Device::Host);
+    }
+    if let Some(index) = remote.iter().position(|known| known == name) {
+        return Ok(Device::Gpu(index));
     }
     let number = name.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let backend = name.strip_suffix(number).unwrap_or_default();
@@ -204,10 +211,11 @@ fn device(name: &str, gpus: usize) -> Result<Device, Error> {
     let index = if number.is_empty() {
         Ok(0)
     } else {
-        number.parse()
+        number.parse::<usize>()
     };
     index
         .ok()
+        .map(|index| index.saturating_add(remote.len()))
         .filter(|index| known && *index < gpus)
         .map(Device::Gpu)
         .ok_or_else(unknown)
@@ -219,11 +227,15 @@ mod tests {
 
     #[test]
     fn buffer_names_are_devices() {
-        assert_eq!(device("CPU", 0), Ok(Device::Host));
-        assert_eq!(device("CUDA1", 2), Ok(Device::Gpu(1)));
-        assert_eq!(device("Metal", 1), Ok(Device::Gpu(0)));
+        assert_eq!(device("CPU", (0, &[])), Ok(Device::Host));
+        assert_eq!(device("CUDA1", (2, &[])), Ok(Device::Gpu(1)));
+        assert_eq!(device("Metal", (1, &[])), Ok(Device::Gpu(0)));
+        let remote = ["RPC0[b:50052]".to_owned()];
+        assert_eq!(device("RPC0[b:50052]", (2, &remote)), Ok(Device::Gpu(0)));
+        assert_eq!(device("CUDA0", (2, &remote)), Ok(Device::Gpu(1)));
+        assert!(device("CUDA1", (2, &remote)).is_err());
         for unknown in ["CUDA2", "cuda0", "", "0", "CUDA99999999999999999999"] {
-            let refused = device(unknown, 2).unwrap_err().to_string();
+            let refused = device(unknown, (2, &[])).unwrap_err().to_string();
             assert!(
                 refused.ends_with("this machine has CPU and CUDA0 to CUDA1"),
                 "{refused}"

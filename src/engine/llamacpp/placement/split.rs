@@ -93,6 +93,7 @@ mod tests {
             main_gpu: 0,
             overrides: &[],
             overflows: &[],
+            remote: &[],
             packing: None,
         };
         let assigned = assign(&config, blocks).expect("accepted");

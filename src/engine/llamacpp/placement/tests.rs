@@ -34,6 +34,7 @@ fn place(gpus: usize, gpu_layers: u64, overrides: &[Override]) -> Result<Placeme
         main_gpu: 0,
         overrides,
         overflows: &[],
+        remote: &[],
         packing: None,
     };
     Placement::new(&config, &table(), &Memo::default())

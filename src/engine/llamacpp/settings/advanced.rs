@@ -218,6 +218,20 @@ pub(super) const FIT: Setting = Setting {
     )
 };
 
+pub(super) const FIT_TARGET: Setting = Setting {
+    aliases: &["fitt"],
+    since: Some("2025-12"),
+    applies: super::relevance::gpu,
+    ..setting(
+        "fit_target",
+        "Margin of fit",
+        Group::Advanced,
+        Kind::Proportions,
+        super::shape::empty,
+        "MiB that automatic fitting leaves free, one number for all GPUs or one for each; empty: the margin of the plan.",
+    )
+};
+
 fn fit_context(_: &Scope<'_>) -> Value {
     Value::Integer(4096)
 }

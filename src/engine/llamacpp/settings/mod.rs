@@ -34,6 +34,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     offload::SPLIT_MODE,
     offload::TENSOR_SPLIT,
     offload::MAIN_GPU,
+    offload::RPC,
     load::CTX_SIZE,
     load::PARALLEL,
     load::KV_UNIFIED,
@@ -72,6 +73,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     advanced::N_OUTPUTS_MAX,
     advanced::N_RS_SEQ,
     advanced::FIT,
+    advanced::FIT_TARGET,
     advanced::FIT_CTX,
     advanced::ENGINE_VERSION,
 ];

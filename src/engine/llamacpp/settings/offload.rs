@@ -165,3 +165,23 @@ pub(super) const MAIN_GPU: Setting = Setting {
         "The GPU that is used where the split mode is \"none\".",
     )
 };
+
+/// Machines of several nodes.
+fn several_nodes(scope: &Scope<'_>) -> bool {
+    scope.machine.nodes > 1
+}
+
+pub(super) const RPC: Setting = Setting {
+    applies: several_nodes,
+    ..setting(
+        "rpc",
+        "GPUs of other nodes",
+        Group::Offload,
+        Kind::Lines {
+            example: "192.168.1.11:50052",
+        },
+        empty,
+        "Servers on the other nodes, host:port, whose GPUs hold layers too; they come before this node's in every list. \
+         The connection is neither encrypted nor protected.",
+    )
+};
