@@ -117,6 +117,7 @@ pub(crate) fn description(machine: &Machine) -> MachineRef {
         os: Some(machine.os),
         ram_mib: mib(machine.host.ram),
         ram_in_use_mib: mib(machine.host.in_use),
+        ram_bandwidth_gb_s: machine.host.bandwidth_gb_s,
         gpus: Some(
             machine
                 .gpus

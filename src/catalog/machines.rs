@@ -94,6 +94,9 @@ pub enum Error {
     /// No node at all.
     #[error("`nodes` in [machine] must be at least 1")]
     NoNodes,
+    /// No bandwidth at all.
+    #[error("`ram_bandwidth_gb_s` in [machine] must be a positive number")]
+    RamBandwidth,
     /// A preset file cannot be read.
     #[error("{reason} in {file}")]
     Malformed {
@@ -168,12 +171,12 @@ impl MachinePreset {
             os: Some(self.os),
             ram_mib: Some(self.ram_mib),
             ram_in_use_mib: Some(self.ram_in_use_mib),
+            ram_bandwidth_gb_s: self.ram_bandwidth_gb_s,
             gpus: Some(self.gpus.clone()),
             nodes: Some(self.nodes),
         };
         let mut machine = described(&description, None, gpus)?;
         machine.name.clone_from(&self.name);
-        machine.host.bandwidth_gb_s = self.ram_bandwidth_gb_s;
         Ok(machine)
     }
 }
@@ -217,8 +220,8 @@ pub fn resolve(
     changed.nodes.get_or_insert(preset.nodes);
     changed.ram_mib.get_or_insert(preset.ram_mib);
     changed.ram_in_use_mib.get_or_insert(preset.ram_in_use_mib);
+    changed.ram_bandwidth_gb_s = changed.ram_bandwidth_gb_s.or(preset.ram_bandwidth_gb_s);
     let mut machine = described(&changed, None, gpus)?;
     machine.name = format!("{}, changed", base.name);
-    machine.host.bandwidth_gb_s = base.host.bandwidth_gb_s;
     Ok(machine)
 }

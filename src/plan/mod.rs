@@ -76,6 +76,9 @@ pub struct MachineRef {
     /// Part of main memory that others use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ram_in_use_mib: Option<u64>,
+    /// Bandwidth of main memory in GB/s, for estimates of speed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ram_bandwidth_gb_s: Option<f64>,
     /// Cards, in order; `[]` is a machine without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<Vec<GpuRef>>,

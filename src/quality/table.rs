@@ -109,8 +109,8 @@ mod tests {
                 evidence.divergence,
                 evidence.points,
             ];
-            let measured = measures.iter().any(Option::is_some);
-            assert!(measured || evidence.is_reference, "{}", evidence.format);
+            let is_known = measures.iter().any(Option::is_some);
+            assert!(is_known || evidence.is_reference, "{}", evidence.format);
             for spread in measures.into_iter().flatten() {
                 assert!(spread.low <= spread.median && spread.median <= spread.high);
                 assert!(spread.sources >= 1 && spread.sources <= spread.values);

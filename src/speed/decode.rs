@@ -196,6 +196,9 @@ impl<'a> Rates<'a> {
             Basis::Pool => {
                 "{bytes} of weights per token in the shared memory over {percent} % of {bandwidth} GB/s"
             }
+            Basis::FewChannels => {
+                "{bytes} of weights per token in main memory over {percent} % of {low} to {high} GB/s, as one or two channels may have; `ram_bandwidth_gb_s` narrows it"
+            }
             Basis::TwoChannels => {
                 "{bytes} of weights per token in main memory over {percent} % of {low} to {high} GB/s, as two channels may have; `ram_bandwidth_gb_s` narrows it"
             }

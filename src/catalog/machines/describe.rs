@@ -26,6 +26,12 @@ pub(super) fn described(
     if let Some(mib) = reference.ram_in_use_mib {
         host.in_use = Bytes::from_mib(mib).min(host.ram);
     }
+    if let Some(bandwidth) = reference.ram_bandwidth_gb_s {
+        if !bandwidth.is_finite() || bandwidth <= 0.0 {
+            return Err(Error::RamBandwidth);
+        }
+        host.bandwidth_gb_s = Some(bandwidth);
+    }
     let nodes = reference.nodes.unwrap_or(1);
     if nodes == 0 {
         return Err(Error::NoNodes);
@@ -219,6 +225,7 @@ pub fn reference(machine: &Machine, catalog: &GpuCatalog) -> MachineRef {
         os: Some(machine.os),
         ram_mib: Some(whole_mib(machine.host.ram)),
         ram_in_use_mib: Some(begun_mib(machine.host.in_use)),
+        ram_bandwidth_gb_s: machine.host.bandwidth_gb_s,
         gpus: Some(gpus),
         nodes: (machine.nodes != 1).then_some(machine.nodes),
     }

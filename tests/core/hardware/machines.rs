@@ -98,6 +98,7 @@ fn a_machine_is_described_by_hand() {
 os = "windows"
 ram_mib = 65536
 ram_in_use_mib = 4096
+ram_bandwidth_gb_s = 89.6
 gpus = [
   { name = "RTX 4090", count = 2, in_use_mib = 600 },
   { name = "AMD Radeon RX 7900 XTX", usable_mib = 20000, bandwidth_gb_s = 900 },
@@ -109,6 +110,7 @@ nodes = 2
     .expect("all is in order");
     assert_eq!(machine.nodes, 2);
     assert_eq!(machine.host.in_use, Bytes::from_gib(4));
+    assert_eq!(machine.host.bandwidth_gb_s, Some(89.6));
     let names: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
     assert_eq!(
         names,
@@ -182,6 +184,10 @@ fn what_makes_no_sense_is_refused_in_words() {
     refused(
         "ram_mib = 1\ngpus = [{ name = \"RTX 4090\", bandwidth_gb_s = nan }]",
         "bandwidth_gb_s",
+    );
+    refused(
+        "ram_mib = 1\ngpus = []\nram_bandwidth_gb_s = 0",
+        "ram_bandwidth_gb_s",
     );
     refused(
         "ram_mib = 1\ngpus = [{ name = \"x\", vram_mib = 1, usable_mib = 2 }]",

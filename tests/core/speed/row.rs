@@ -4,7 +4,7 @@ use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::engine::traffic::Traffic;
 use plimsoll::engine::{self, Inputs, Memo};
-use plimsoll::hardware::{Gpu, Machine, Os, Vendor};
+use plimsoll::hardware::{Gpu, Machine, Os};
 use plimsoll::plan::{Settings, Value};
 use plimsoll::units::{Bytes, GIB};
 use serde::Deserialize;
@@ -21,8 +21,6 @@ pub(crate) struct Row {
     pub(crate) weights: String,
     pub(crate) file_gib: Option<f64>,
     pub(crate) gpus: Vec<String>,
-    /// Of a card that the catalogue lacks.
-    pub(crate) bandwidth_gb_s: Option<f64>,
     pub(crate) ubatch: Option<i64>,
     pub(crate) cache_type_k: Option<String>,
     pub(crate) cache_type_v: Option<String>,
@@ -64,17 +62,9 @@ impl Bench {
         }
     }
 
-    fn gpu(&self, row: &Row, name: &str) -> Gpu {
-        let ram = Bytes::from_gib(128);
-        if let Ok(preset) = self.gpus.find(name) {
-            return preset.gpu(Os::Linux, ram);
-        }
-        let mut gpu = machine(&[Bytes::from_gib(32)], (0, 0)).gpus.remove(0);
-        gpu.vendor = Vendor::Intel;
-        gpu.compute_capability = None;
-        gpu.bandwidth_gb_s = Some(row.bandwidth_gb_s.expect("a bandwidth"));
-        name.clone_into(&mut gpu.name);
-        gpu
+    fn gpu(&self, name: &str) -> Gpu {
+        let preset = self.gpus.find(name).expect("a card of the catalogue");
+        preset.gpu(Os::Linux, Bytes::from_gib(128))
     }
 
     /// Does the row's model route tokens to experts?
@@ -89,7 +79,7 @@ impl Bench {
     pub(crate) fn machine(&self, row: &Row) -> Machine {
         let mut machine = machine(&[], (0, 0));
         machine.host.bandwidth_gb_s = row.ram_gb_s;
-        machine.gpus = row.gpus.iter().map(|name| self.gpu(row, name)).collect();
+        machine.gpus = row.gpus.iter().map(|name| self.gpu(name)).collect();
         machine
     }
 
