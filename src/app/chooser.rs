@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::state::Topic;
+use super::notice::Topic;
 use super::texts::Texts;
 
 /// What a path is asked for.

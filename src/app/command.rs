@@ -7,7 +7,7 @@ use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 use crate::store::Overwrite;
 
 use super::chooser::Purpose;
-use super::state::Tab;
+use super::tab::Tab;
 use super::texts::Texts;
 
 /// Something that does I/O, changes the window, or replaces the plan as a whole.
@@ -53,6 +53,10 @@ pub enum Command {
     ChooseModel,
     /// Opens the list of machines.
     ChooseMachine,
+    /// Takes the last step back.
+    Undo,
+    /// Does again what was taken back.
+    Redo,
     /// Closes the window.
     Quit,
     /// Gives up unsaved changes and goes on.
@@ -74,6 +78,7 @@ pub enum Command {
 const SHORTCUTS: &[Command] = &[
     Command::SavePlanAs,
     Command::CopyLaunch,
+    Command::Redo,
     Command::NewPlan,
     Command::OpenPlan,
     Command::SavePlan,
@@ -82,6 +87,7 @@ const SHORTCUTS: &[Command] = &[
     Command::ChooseMachine,
     Command::Show(Tab::Memory),
     Command::Show(Tab::Curves),
+    Command::Undo,
     Command::Detect,
     Command::SwitchTheme,
     Command::Quit,
@@ -110,6 +116,8 @@ impl Command {
             Self::Show(tab) => tab.text(texts),
             Self::ChooseModel => texts.choose_model,
             Self::ChooseMachine => texts.choose_machine,
+            Self::Undo => texts.undo,
+            Self::Redo => texts.redo,
             Self::Quit => texts.quit,
             Self::Discard(_) => texts.discard,
             Self::Write { .. } | Self::SaveThen(_) => texts.save,
@@ -137,6 +145,8 @@ impl Command {
             | Self::Show(_)
             | Self::ChooseModel
             | Self::ChooseMachine
+            | Self::Undo
+            | Self::Redo
             | Self::Quit
             | Self::Discard(_)
             | Self::SaveThen(_)
@@ -161,6 +171,8 @@ impl Command {
             Self::Show(Tab::Curves) => with(Modifiers::COMMAND, Key::Num2),
             Self::Detect => with(Modifiers::NONE, Key::F5),
             Self::SwitchTheme => with(Modifiers::COMMAND, Key::T),
+            Self::Undo => with(Modifiers::COMMAND, Key::Z),
+            Self::Redo => with(shift, Key::Z),
             Self::Quit => with(Modifiers::COMMAND, Key::Q),
             _ => None,
         }
@@ -191,8 +203,13 @@ impl Queue {
 
     /// Adds those whose keys were pressed.
     pub fn send_shortcuts(&mut self, context: &Context) {
+        // A field in which one types takes back what was typed there.
+        let typing = context.text_edit_focused();
         context.input_mut(|input| {
             for command in SHORTCUTS {
+                if typing && matches!(command, Command::Undo | Command::Redo) {
+                    continue;
+                }
                 if command
                     .shortcut()
                     .is_some_and(|shortcut| input.consume_shortcut(&shortcut))

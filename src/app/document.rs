@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::engine::ENGINES;
 use crate::plan::{FitOptions, LaunchOptions, ModelRef, Plan, SCHEMA, Settings};
 
+use super::history::{Edit, History};
+
 /// A plan and its file.
 #[derive(Clone, Debug)]
 pub struct Document {
@@ -13,6 +15,8 @@ pub struct Document {
     /// Where it is saved, if it is.
     pub path: Option<PathBuf>,
     saved: Plan,
+    given: bool,
+    history: History,
 }
 
 impl Default for Document {
@@ -22,6 +26,8 @@ impl Default for Document {
             saved: plan.clone(),
             plan,
             path: None,
+            given: false,
+            history: History::default(),
         }
     }
 }
@@ -51,7 +57,46 @@ impl Document {
             saved: plan.clone(),
             plan,
             path: Some(path),
+            given: true,
+            history: History::default(),
         }
+    }
+
+    /// It was read from a file, which says what its settings are, whatever they run on.
+    pub const fn is_given(&self) -> bool {
+        self.given
+    }
+
+    /// The plan was `before` until this frame.
+    pub(crate) fn record(&mut self, before: Plan, edit: Edit) {
+        self.history.record(before, edit);
+    }
+
+    /// What follows is one step.
+    pub(crate) fn step(&mut self) {
+        self.history.step(self.plan.clone());
+    }
+
+    /// Takes the last step back; says whether there was one.
+    pub fn undo(&mut self) -> bool {
+        let before = self.history.undo(&self.plan);
+        before.map(|before| self.plan = before).is_some()
+    }
+
+    /// Does again what was taken back; says whether there was something.
+    pub fn redo(&mut self) -> bool {
+        let after = self.history.redo(&self.plan);
+        after.map(|after| self.plan = after).is_some()
+    }
+
+    /// Is there a step to take back?
+    pub fn can_undo(&self) -> bool {
+        self.history.can_undo()
+    }
+
+    /// Is there a step to do again?
+    pub fn can_redo(&self) -> bool {
+        self.history.can_redo()
     }
 
     /// Gives up what was changed: nobody will be asked about it.

@@ -1,6 +1,7 @@
 //! Figures as text. Nothing is computed here.
 
-use crate::plan::Value;
+use crate::engine::{self, setting};
+use crate::plan::{Plan, Settings, Value};
 use crate::projection::grouped;
 use crate::report::{DeviceKind, DeviceReport};
 use crate::units::{Bytes, GIB};
@@ -70,6 +71,21 @@ pub(crate) fn parse_integer(text: &str) -> Option<i64> {
         },
     };
     digits.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+/// Settings of a plan that differ from what they were, with their values: "Weights Q4_K_M, Context 16,384".
+pub(crate) fn changes(before: &Settings, plan: &Plan, texts: &Texts) -> String {
+    let engine = engine::find(&plan.engine);
+    let label = |name: &str| {
+        let setting = engine.and_then(|engine| setting::find(engine, name));
+        setting.map_or_else(|| name.to_owned(), |setting| setting.label.to_owned())
+    };
+    let changed = plan.settings.iter();
+    changed
+        .filter(|(name, value)| before.get(*name) != Some(value))
+        .map(|(name, value)| format!("{} {}", label(name), self::value(value, texts)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A setting's value as a person reads it.

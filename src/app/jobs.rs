@@ -7,13 +7,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use eframe::egui::Context;
 
 use crate::engine::Memo;
-use crate::export::File;
 use crate::hardware::detection::Detection;
 use crate::hardware::probe::Progress;
-use crate::plan::{ModelRef, Plan};
+use crate::plan::ModelRef;
 
 use super::chooser::{PathChooser, PathRequest, Purpose};
-use super::opened::{self, Opened};
+use super::opened::{self, Content, Opened};
 use super::sweep::{self, Curve, SweepKey};
 
 /// A kind of work; at most one of each kind runs.
@@ -73,17 +72,6 @@ pub(crate) enum News {
     },
     /// A sweep is done.
     Swept(Box<SweepKey>, Box<Curve>),
-}
-
-/// What is written to a file.
-#[derive(Clone, Debug)]
-pub(crate) enum Content {
-    /// The plan.
-    Plan(Box<Plan>),
-    /// The launch.
-    Launch(File),
-    /// What was found out about the machine.
-    Report(Arc<Detection>),
 }
 
 /// Whether work runs on threads, or at once for tests that must not wait.

@@ -11,6 +11,7 @@ use crate::model::Model;
 use crate::plan::{Plan, Settings};
 use crate::report::{self, Beside, Report, Request};
 
+use super::pins;
 use super::sweep::{Curve, SweepKey};
 
 /// The model and the machine that the plan means.
@@ -139,9 +140,9 @@ impl Live {
         };
         engine.starting_settings(&Inputs {
             model,
-            draft: None,
+            draft: self.subject.draft.as_deref(),
             machine,
-            settings: &Settings::new(),
+            settings: &pins::decided(plan),
             margin: Margin::of_plan(&plan.fit),
             memo: &self.memo,
         })

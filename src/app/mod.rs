@@ -9,19 +9,23 @@ mod dialogs;
 pub mod document;
 mod fonts;
 mod format;
+mod history;
 mod icon;
 pub mod jobs;
 mod library;
 mod live;
 mod news;
+mod notice;
 mod opened;
 mod panels;
+mod pins;
 pub mod preferences;
 mod run;
 mod screenshot;
 pub mod state;
 mod subject;
 mod sweep;
+pub mod tab;
 pub mod texts;
 pub mod theme;
 mod widgets;
@@ -36,13 +40,15 @@ use crate::plan::Plan;
 use chooser::PathChooser;
 use command::{Command, Queue};
 use document::Document;
+use history::Edit;
 use jobs::{Detector, Jobs, Threads};
 use library::Library;
 use live::Live;
+use notice::Topic;
 use preferences::Preferences;
 use state::{Dialog, SetAside, UiState};
 use subject::Subjects;
-use texts::Texts;
+use texts::{Texts, fill};
 
 pub use run::{Error, Options, run};
 
@@ -151,7 +157,9 @@ impl App {
             &mut self.queue,
         );
 
-        self.follow(&plan_before);
+        if plan_before != self.document.plan {
+            self.follow(plan_before, &context);
+        }
         self.guard_closing(&context);
         self.name_window(&context);
         for command in self.queue.take() {
@@ -162,23 +170,35 @@ impl App {
         }
     }
 
-    /// What the plan says beside its model and machine, where the user chose another of these.
-    fn follow(&mut self, before: &Plan) {
-        let plan = &self.document.plan;
+    /// What follows from the user's change of the plan.
+    fn follow(&mut self, before: Plan, context: &Context) {
+        let plan = &mut self.document.plan;
+        pins::follow(&before, plan);
+        let edit = Edit::new(context, &before, plan);
         let other_model = plan.model != before.model;
         let other_machine =
             plan.machine != before.machine || plan.launch.gpus != before.launch.gpus;
+        self.document.record(before, edit);
         if other_model {
             self.model_changed();
-        } else if other_machine && self.document.path.is_none() {
-            // A plan with a file says what its settings are to be, whatever they run on.
-            self.restart = true;
+        } else if other_machine {
+            self.machine_changed();
         }
     }
 
-    /// Another model starts afresh, and another file than the last one's is to be loaded.
+    /// Nobody's settings start afresh on another machine. A plan from a file says what its settings are.
+    fn machine_changed(&mut self) {
+        self.restart |= !self.document.is_given();
+    }
+
+    /// Nobody's settings start afresh with another model, and another file than the last one's is to be loaded.
     fn model_changed(&mut self) {
-        self.restart = true;
+        if self.document.is_given() {
+            let kept = self.texts.kept_settings.to_owned();
+            self.state.tell(Topic::Fit, kept);
+        } else {
+            self.restart = true;
+        }
         let launch = &mut self.document.plan.launch;
         let of_last_model = SetAside {
             model_path: launch.model_path.take(),
@@ -205,10 +225,13 @@ impl App {
         {
             self.restart = false;
             let start = live.starting_settings(&document.plan, model, machine);
-            let decided = |name: &String| self.state.touched.contains(name);
-            let settings = &mut document.plan.settings;
-            settings.retain(|name, _| decided(name) || start.contains_key(name));
-            settings.extend(start.into_iter().filter(|(name, _)| !decided(name)));
+            let before = document.plan.settings.clone();
+            pins::replace_unpinned(&mut document.plan, start);
+            let chosen = format::changes(&before, &document.plan, self.texts);
+            if !chosen.is_empty() {
+                let told = fill(self.texts.fitted, &[("settings", &chosen)]);
+                self.state.tell(Topic::Fit, told);
+            }
         }
         let subject = subjects.subject();
         live.refresh(&document.plan, &self.preferences.target, &subject)

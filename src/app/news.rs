@@ -15,11 +15,13 @@ use super::App;
 use super::chooser::{PathRequest, Purpose};
 use super::command::Command;
 use super::document::Document;
-use super::jobs::{Content, News};
+use super::jobs::News;
 use super::library;
-use super::opened::Opened;
+use super::notice::Topic;
+use super::opened::{Content, Opened};
+use super::pins;
 use super::preferences::Colours;
-use super::state::{Dialog, Topic};
+use super::state::Dialog;
 use super::texts::fill;
 
 impl App {
@@ -104,8 +106,10 @@ impl App {
             Command::OpenReport => self.ask(Purpose::OpenReport),
             Command::SwitchTheme => self.switch_theme(context),
             Command::Show(tab) => self.state.tab = tab,
-            Command::ChooseModel => self.state.open_models = true,
-            Command::ChooseMachine => self.state.open_machines = true,
+            Command::ChooseModel => self.state.models.asked = true,
+            Command::ChooseMachine => self.state.machines.asked = true,
+            Command::Undo => self.turn_back(Document::undo),
+            Command::Redo => self.turn_back(Document::redo),
             Command::Quit => {
                 self.state.quitting = true;
                 context.send_viewport_cmd(ViewportCommand::Close);
@@ -128,8 +132,15 @@ impl App {
 
     fn new_plan(&mut self) {
         self.document = Document::default();
-        self.state.touched.clear();
         self.state.set_aside = None;
+    }
+
+    /// To an earlier or later state of the plan, which is taken as it was.
+    fn turn_back(&mut self, turn: impl FnOnce(&mut Document) -> bool) {
+        if turn(&mut self.document) {
+            self.restart = false;
+            self.state.set_aside = None;
+        }
     }
 
     fn switch_theme(&mut self, context: &Context) {
@@ -269,15 +280,12 @@ impl App {
 
     /// Puts a plan from a file on the desk. Its settings get their canonical names, so that controls find them.
     fn use_plan(&mut self, mut plan: Plan, path: &Path) {
-        self.state.touched = plan.settings.keys().cloned().collect();
-        if let Some(engine) = engine::find(&plan.engine) {
-            if let Ok(settings) = setting::canonical(engine, &plan.settings) {
-                plan.settings = settings;
-            }
-            // What the file leaves out is left to the engine, on any machine and with any model.
-            let names = engine.settings().iter().map(|setting| setting.name);
-            self.state.touched.extend(names.map(str::to_owned));
+        if let Some(engine) = engine::find(&plan.engine)
+            && let Ok(settings) = setting::canonical(engine, &plan.settings)
+        {
+            plan.settings = settings;
         }
+        pins::canonical(&mut plan);
         self.state.set_aside = None;
         self.preferences.remember(&absolute(path));
         self.document = Document::opened(plan, path.to_owned());
@@ -286,9 +294,10 @@ impl App {
 
     /// Plans with the machine that a report describes.
     fn use_report(&mut self, detection: &Detection) {
+        self.document.step();
         self.document.plan.machine = Some(library::description(&detection.machine));
         self.document.plan.launch.gpus.clear();
-        self.restart |= self.document.path.is_none();
+        self.machine_changed();
         let name = detection.machine.name.clone();
         self.state.tell(
             Topic::Open,
@@ -297,14 +306,13 @@ impl App {
     }
 
     fn use_model(&mut self, path: &Path) {
-        let before = std::mem::replace(
-            &mut self.document.plan.model,
-            ModelRef {
-                path: Some(path.display().to_string()),
-                ..ModelRef::default()
-            },
-        );
-        if before != self.document.plan.model {
+        let model = ModelRef {
+            path: Some(path.display().to_string()),
+            ..ModelRef::default()
+        };
+        if model != self.document.plan.model {
+            self.document.step();
+            self.document.plan.model = model;
             self.model_changed();
         }
     }

@@ -3,18 +3,18 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 
 use crate::catalog::models::ModelCatalog;
+use crate::export;
 use crate::hardware::detection::Detection;
 use crate::hardware::diagnostic;
 use crate::model::Model;
 use crate::plan::{MAX_BYTES, ModelRef, Plan};
 use crate::source;
 use crate::store::{self, Overwrite};
-
-use super::jobs::Content;
 
 /// Largest report about a machine that is read. A real one has some ten thousand bytes.
 const MAX_REPORT: u64 = 1 << 24;
@@ -27,6 +27,17 @@ pub(crate) enum Opened {
     Report(Box<Detection>),
     /// A model that can be read.
     Model,
+}
+
+/// What is written to a file.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// The plan.
+    Plan(Box<Plan>),
+    /// The launch.
+    Launch(export::File),
+    /// What was found out about the machine.
+    Report(Arc<Detection>),
 }
 
 /// Opens whatever lies at a path, going by what it holds rather than by what it is called.

@@ -1,39 +1,27 @@
 //! What the window remembers during one session and no longer.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::projection::Category;
 
 use super::chooser::Purpose;
 use super::command::Command;
-use super::texts::Texts;
+use super::notice::{Notice, Topic};
+use super::tab::Tab;
 
 /// State of this session only.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one thing that is open or not"
-)]
 #[derive(Debug, Default)]
 pub struct UiState {
     /// Which picture is shown.
     pub tab: Tab,
-    /// Text in the search box of models.
-    pub model_search: String,
-    /// Row of the list of models that Enter takes.
-    pub model_cursor: usize,
-    /// The list of models is to be opened in this frame.
-    pub open_models: bool,
-    /// Text in the search box of machines.
-    pub machine_search: String,
-    /// Row of the list of machines that Enter takes.
-    pub machine_cursor: usize,
-    /// The list of machines is to be opened in this frame.
-    pub open_machines: bool,
-    /// Text in the search box of GPUs to add.
-    pub gpu_search: String,
-    /// Row of the list of GPUs that Enter takes.
-    pub gpu_cursor: usize,
+    /// The list of models.
+    pub models: Search,
+    /// The list of machines.
+    pub machines: Search,
+    /// The list of GPUs to add.
+    pub gpus: Search,
+    /// The list of models that may draft.
+    pub drafts: Search,
     /// Category that bars and table point out.
     pub highlight: Option<Category>,
     /// Place of the axis shown in the curves.
@@ -46,8 +34,6 @@ pub struct UiState {
     pub notices: Vec<Notice>,
     /// The desktop has no dialog, as a try showed: paths are typed.
     pub types_paths: bool,
-    /// Settings that the user decided, be it to leave them to the engine; a change of model or machine keeps them so.
-    pub touched: BTreeSet<String>,
     /// Where the launch took another model from, before the plan's model changed.
     pub set_aside: Option<SetAside>,
     /// What is to happen once the plan is saved.
@@ -58,6 +44,17 @@ pub struct UiState {
     pub title: String,
 }
 
+/// A list that is searched by typing.
+#[derive(Debug, Default)]
+pub struct Search {
+    /// Text in the search box.
+    pub text: String,
+    /// Row that Enter takes.
+    pub cursor: usize,
+    /// The list is to be opened in this frame.
+    pub asked: bool,
+}
+
 /// Where a launch takes its model from; it belongs to one model and goes with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetAside {
@@ -65,29 +62,6 @@ pub struct SetAside {
     pub model_path: Option<String>,
     /// The plan's `hf_repo`.
     pub hf_repo: Option<String>,
-}
-
-/// A picture in the centre.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tab {
-    /// Bars and table.
-    #[default]
-    Memory,
-    /// Memory against a setting.
-    Curves,
-}
-
-impl Tab {
-    /// Every tab, in order.
-    pub const ALL: [Self; 2] = [Self::Memory, Self::Curves];
-
-    /// What the tab is called.
-    pub const fn text(self, texts: &Texts) -> &'static str {
-        match self {
-            Self::Memory => texts.tab_memory,
-            Self::Curves => texts.tab_curves,
-        }
-    }
 }
 
 /// A question in the middle of the window.
@@ -116,30 +90,6 @@ pub enum Dialog {
         /// What was asked for.
         then: Command,
     },
-}
-
-/// A message that is shown until it is closed, or for a while.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Notice {
-    /// What it is about; newer news of the same replace it.
-    pub topic: Topic,
-    /// What happened.
-    pub text: String,
-    /// Something failed: stays until it is closed.
-    pub failed: bool,
-    /// When it goes, in egui's seconds; set when it is first shown.
-    pub until: Option<f64>,
-}
-
-/// What a message is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topic {
-    /// Opening a file.
-    Open,
-    /// Writing a file.
-    Save,
-    /// The clipboard.
-    Copy,
 }
 
 impl UiState {

@@ -7,7 +7,7 @@ use eframe::egui::{Context, Event, Pos2, RawInput, Rect, Vec2};
 use plimsoll::app::chooser::{PathChooser, PathRequest};
 use plimsoll::app::jobs::Threads;
 use plimsoll::app::preferences::Preferences;
-use plimsoll::app::state::Tab;
+use plimsoll::app::tab::Tab;
 use plimsoll::app::{App, Surroundings};
 use plimsoll::hardware::detection::Detection;
 use plimsoll::hardware::facts::HostFacts;

@@ -15,8 +15,8 @@ use crate::plan::{Plan, Value};
 use crate::report::Report;
 use crate::units::Bytes;
 
+use super::context::Picture;
 use super::curve_plot::{Shown, legend, plot};
-use super::picture::Picture;
 
 /// Shows the curves; returns the sweep that is wanted and not there yet. A click sets the setting.
 pub(super) fn curves(
@@ -60,7 +60,6 @@ pub(super) fn curves(
             kept_free: kept_free(report, device),
         };
         if let Some(value) = plot(ui, &shown).filter(|_| fresh) {
-            state.touched.insert(axis.setting.to_owned());
             plan.settings
                 .insert(axis.setting.to_owned(), Value::Integer(value));
         }

@@ -13,7 +13,7 @@ use crate::hardware::detection::{DetectedCard, Detection, Finding, Weight};
 use crate::plan::Plan;
 use crate::units::Bytes;
 
-use super::Inputs;
+use super::context::Inputs;
 
 /// Shows the cards and memory that were found, and what could not be read.
 pub(super) fn this_machine(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan, queue: &mut Queue) {

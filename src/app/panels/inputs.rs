@@ -3,31 +3,16 @@
 use eframe::egui::{Frame, Margin, Panel, ScrollArea, Ui};
 
 use crate::app::command::Queue;
-use crate::app::library::Library;
-use crate::app::live::Live;
+use crate::app::pins;
 use crate::app::state::UiState;
-use crate::app::subject::Subjects;
 use crate::app::texts::Texts;
 use crate::app::theme::{INPUTS_WIDTH, PANEL_MARGIN, SECTION_GAP, Tokens};
-use crate::engine::{self, ENGINES, meaning};
+use crate::engine::ENGINES;
 use crate::plan::Plan;
 
+use super::context::Inputs;
 use super::{machine, model, settings};
 use crate::app::widgets;
-
-/// What the inputs look at.
-pub(crate) struct Inputs<'a> {
-    /// Words.
-    pub(crate) texts: &'a Texts,
-    /// What can be chosen.
-    pub(crate) library: &'a Library,
-    /// What was found.
-    pub(crate) subjects: &'a Subjects,
-    /// What follows from the plan.
-    pub(crate) live: &'a Live,
-    /// The machine is being looked at.
-    pub(crate) detecting: bool,
-}
 
 /// Shows the inputs.
 pub(crate) fn inputs(
@@ -54,25 +39,23 @@ pub(crate) fn inputs(
                         ui.add_space(SECTION_GAP);
                         model::model(ui, context, plan, state, queue);
                         ui.add_space(SECTION_GAP);
-                        engine(ui, context.texts, plan, state);
-                        settings::settings(ui, context, plan, state);
+                        engine(ui, context.texts, plan);
+                        settings::settings(ui, context, plan);
                     });
             });
         });
 }
 
-/// Another engine takes over what it has a counterpart for, and what the user decided stays so.
-fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan, state: &mut UiState) {
+fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
     widgets::section(ui, texts.engine);
     let names: Vec<&str> = ENGINES.iter().map(|engine| engine.id()).collect();
-    let chosen = names.iter().position(|name| *name == plan.engine);
+    let is_chosen = |name: &&str| name.eq_ignore_ascii_case(&plan.engine);
+    let chosen = names.iter().position(is_chosen);
     let clicked = ui
         .horizontal_wrapped(|ui| widgets::segmented(ui, &names, chosen.unwrap_or(usize::MAX)))
         .inner;
-    if let Some(to) = clicked.and_then(|index| ENGINES.get(index)).copied() {
-        if let Some(from) = engine::find(&plan.engine) {
-            state.touched = meaning::counterparts(from, to, &state.touched);
-        }
-        meaning::switch(plan, to);
+    let other = clicked.filter(|clicked| Some(*clicked) != chosen);
+    if let Some(engine) = other.and_then(|index| ENGINES.get(index)) {
+        pins::change_engine(plan, *engine);
     }
 }

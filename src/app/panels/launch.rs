@@ -57,7 +57,7 @@ pub(crate) fn launch(
                             engine::find(&plan.engine).map_or(0, |engine| engine.usual_port());
                         launch_options::options(ui, texts, &mut plan.launch, usual_port);
                         if let Some(report) = live.good_report() {
-                            notes::notes(ui, texts, report, plan, state);
+                            notes::notes(ui, texts, report, plan);
                         }
                     });
             });

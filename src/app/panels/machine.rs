@@ -1,6 +1,6 @@
 //! Which machine: this one as detected, a preset, or one put together by hand.
 
-use eframe::egui::{Popup, PopupCloseBehavior, Response, ScrollArea, Ui};
+use eframe::egui::{Response, Ui};
 
 use crate::app::command::{Command, Queue};
 use crate::app::format;
@@ -9,14 +9,13 @@ use crate::app::state::UiState;
 use crate::app::subject::Found;
 use crate::app::texts::fill;
 use crate::app::theme::{GRID, Tokens};
-use crate::app::widgets;
+use crate::app::widgets::{self, SearchList};
 use crate::plan::{MachineRef, Plan};
 use crate::units::Bytes;
 
-use super::Inputs;
+use super::context::Inputs;
 use super::detected::this_machine;
 use super::machine_edit;
-use super::model::keys;
 
 /// Shows the choice of the machine and what it has.
 pub(crate) fn machine(
@@ -67,44 +66,12 @@ fn list(
     queue: &mut Queue,
 ) {
     let texts = context.texts;
-    let id = Popup::default_response_id(field);
-    let was_open = Popup::is_id_open(ui.ctx(), id);
-    if std::mem::take(&mut state.open_machines) && !was_open {
-        Popup::open_id(ui.ctx(), id);
-    }
-    let opening = !was_open && (field.clicked() || Popup::is_id_open(ui.ctx(), id));
-    if opening {
-        state.machine_search.clear();
-        state.machine_cursor = 0;
-    }
-    let popup = Popup::menu(field)
-        .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
-        .width(400.0);
-    popup.show(|ui| {
-        let keys = keys(ui);
-        let search = widgets::line_edit(&mut state.machine_search)
-            .hint_text(texts.search_machines)
-            .desired_width(f32::INFINITY);
-        let search = ui.add(search);
-        if opening || !ui.memory(|memory| memory.focused().is_some()) {
-            search.request_focus();
-        }
-        if search.changed() {
-            state.machine_cursor = 0;
-        }
-        let rows = rows(context, &state.machine_search);
-        state.machine_cursor = keys.moved(state.machine_cursor, rows.len());
-        let clicked = rows_ui(ui, &rows, state.machine_cursor, keys.moves != 0);
-        let taken = if keys.enter {
-            Some(state.machine_cursor)
-        } else {
-            clicked
-        };
-        if let Some(row) = taken.and_then(|index| rows.into_iter().nth(index)) {
-            plan.machine = row.machine;
-            plan.launch.gpus.clear();
-            ui.close();
-        }
+    let list = SearchList {
+        hint: texts.search_machines,
+        nothing: texts.no_machine_found,
+        width: 400.0,
+    };
+    let report = |ui: &mut Ui| {
         ui.separator();
         if widgets::link(ui, texts.open_report)
             .on_hover_text(texts.open_report_help)
@@ -113,39 +80,36 @@ fn list(
             queue.send(Command::OpenReport);
             ui.close();
         }
-    });
-}
-
-struct MachineRow {
-    name: String,
-    remark: String,
-    machine: Option<MachineRef>,
-}
-
-fn rows(context: &Inputs<'_>, search: &str) -> Vec<MachineRow> {
-    let texts = context.texts;
-    let mut rows = vec![MachineRow {
-        name: texts.this_machine.to_owned(),
-        remark: texts.detected.to_owned(),
-        machine: None,
-    }];
-    if let Some(detection) = &context.subjects.detection {
-        rows.push(MachineRow {
-            name: texts.this_machine_by_hand.to_owned(),
-            remark: texts.simulated.to_owned(),
-            machine: Some(library::description(&detection.machine)),
-        });
+    };
+    let search = &mut state.machines;
+    let rows = |search: &str| rows(context, search);
+    if let Some(machine) = widgets::search_list(ui, field, &list, search, rows, report) {
+        plan.machine = machine;
+        plan.launch.gpus.clear();
     }
-    rows.extend(context.library.machines.iter().map(|preset| MachineRow {
-        name: preset.name.clone(),
-        remark: fill(
-            texts.of_ram,
-            &[("ram", &format::capacity(Bytes::from_mib(preset.ram_mib)))],
-        ),
-        machine: Some(MachineRef {
+}
+
+fn rows(context: &Inputs<'_>, search: &str) -> Vec<widgets::Found<Option<MachineRef>>> {
+    let texts = context.texts;
+    let row = |name: &str, remark: &str, what| widgets::Found {
+        name: name.to_owned(),
+        remark: remark.to_owned(),
+        what,
+    };
+    let mut rows = vec![row(texts.this_machine, texts.detected, None)];
+    if let Some(detection) = &context.subjects.detection {
+        let machine = library::description(&detection.machine);
+        let name = texts.this_machine_by_hand;
+        rows.push(row(name, texts.simulated, Some(machine)));
+    }
+    rows.extend(context.library.machines.iter().map(|preset| {
+        let ram = format::capacity(Bytes::from_mib(preset.ram_mib));
+        let machine = MachineRef {
             preset: Some(preset.id.clone()),
             ..MachineRef::default()
-        }),
+        };
+        let remark = fill(texts.of_ram, &[("ram", &ram)]);
+        row(&preset.name, &remark, Some(machine))
     }));
     let search = search.to_lowercase();
     rows.retain(|row| {
@@ -156,25 +120,4 @@ fn rows(context: &Inputs<'_>, search: &str) -> Vec<MachineRow> {
     let search = search.trim();
     rows.sort_by_key(|row| !row.name.to_lowercase().starts_with(search));
     rows
-}
-
-fn rows_ui(ui: &mut Ui, rows: &[MachineRow], cursor: usize, follow: bool) -> Option<usize> {
-    let mut clicked = None;
-    ui.add_space(GRID);
-    ScrollArea::vertical()
-        .max_height(340.0)
-        .auto_shrink([false, true])
-        .show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for (index, row) in rows.iter().enumerate() {
-                let response = widgets::popup_row(ui, index == cursor, &row.name, &row.remark);
-                if index == cursor && follow {
-                    response.scroll_to_me(None);
-                }
-                if response.clicked() {
-                    clicked = Some(index);
-                }
-            }
-        });
-    clicked
 }

@@ -1,20 +1,18 @@
 //! A simulated machine, card by card.
 
-use eframe::egui::{DragValue, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Ui};
+use eframe::egui::{DragValue, Response, RichText, Ui};
 
 use crate::app::format;
 use crate::app::library;
 use crate::app::state::UiState;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID};
-use crate::app::widgets;
-use crate::catalog::gpus::GpuPreset;
+use crate::app::widgets::{self, SearchList};
 use crate::hardware::{Gpu, Machine};
 use crate::plan::{GpuRef, MachineRef, Plan};
 use crate::units::{Bytes, MIB};
 
-use super::Inputs;
-use super::model::keys;
+use super::context::Inputs;
 
 /// Most cards of one kind in one row.
 const MOST: u32 = 16;
@@ -146,70 +144,27 @@ fn ram(ui: &mut Ui, texts: &Texts, reference: &mut MachineRef, machine: &Machine
 fn add_gpu(ui: &mut Ui, context: &Inputs<'_>, state: &mut UiState) -> Option<String> {
     let texts = context.texts;
     let button = widgets::link(ui, texts.add_gpu);
-    if button.clicked() {
-        state.gpu_search.clear();
-        state.gpu_cursor = 0;
-    }
-    let opening = button.clicked();
-    let mut chosen = None;
-    Popup::menu(&button)
-        .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
-        .width(360.0)
-        .show(|ui| {
-            let keys = keys(ui);
-            let search = widgets::line_edit(&mut state.gpu_search)
-                .hint_text(texts.search_gpus)
-                .desired_width(f32::INFINITY);
-            let search = ui.add(search);
-            if opening {
-                search.request_focus();
-            }
-            if search.changed() {
-                state.gpu_cursor = 0;
-            }
-            let wanted = state.gpu_search.to_lowercase();
-            let rows: Vec<&GpuPreset> = context
-                .library
-                .gpus
-                .iter()
-                .filter(|gpu| {
-                    let name = gpu.name.to_lowercase();
-                    wanted.split_whitespace().all(|word| name.contains(word))
-                })
-                .collect();
-            state.gpu_cursor = keys.moved(state.gpu_cursor, rows.len());
-            chosen = gpu_rows(ui, &rows, state.gpu_cursor, keys.moves != 0);
-            if keys.enter {
-                chosen = rows.get(state.gpu_cursor).map(|gpu| gpu.name.clone());
-            }
-            if chosen.is_some() {
-                ui.close();
-            }
+    let list = SearchList {
+        hint: texts.search_gpus,
+        nothing: texts.no_gpu_in_catalogue,
+        width: 360.0,
+    };
+    let rows = |search: &str| {
+        let wanted = search.to_lowercase();
+        let found = context.library.gpus.iter().filter(|gpu| {
+            let name = gpu.name.to_lowercase();
+            wanted.split_whitespace().all(|word| name.contains(word))
         });
-    chosen
-}
-
-fn gpu_rows(ui: &mut Ui, rows: &[&GpuPreset], cursor: usize, follow: bool) -> Option<String> {
-    let mut chosen = None;
-    ui.add_space(GRID);
-    ScrollArea::vertical()
-        .max_height(320.0)
-        .auto_shrink([false, true])
-        .show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for (index, gpu) in rows.iter().enumerate() {
-                let memory = match gpu.nominal() {
+        found
+            .map(|gpu| widgets::Found {
+                name: gpu.name.clone(),
+                remark: match gpu.nominal() {
                     Bytes::ZERO => String::new(),
                     nominal => format::capacity(nominal),
-                };
-                let response = widgets::popup_row(ui, index == cursor, &gpu.name, &memory);
-                if index == cursor && follow {
-                    response.scroll_to_me(None);
-                }
-                if response.clicked() {
-                    chosen = Some(gpu.name.clone());
-                }
-            }
-        });
-    chosen
+                },
+                what: gpu.name.clone(),
+            })
+            .collect()
+    };
+    widgets::search_list(ui, &button, &list, &mut state.gpus, rows, |_| {})
 }

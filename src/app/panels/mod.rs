@@ -1,6 +1,7 @@
 //! The parts of the window. Each is a function that takes exactly what it shows and edits.
 
 mod bars;
+mod context;
 mod curve_plot;
 mod curves;
 mod detected;
@@ -9,6 +10,7 @@ mod launch;
 mod launch_options;
 mod machine;
 mod machine_edit;
+mod margin;
 mod model;
 mod notes;
 mod notices;
@@ -20,8 +22,9 @@ mod top;
 mod verdict;
 mod why;
 
-pub(super) use inputs::{Inputs, inputs};
+pub(super) use context::{Inputs, Picture};
+pub(super) use inputs::inputs;
 pub(super) use launch::launch;
 pub(super) use notices::notices;
-pub(super) use picture::{Picture, picture};
+pub(super) use picture::picture;
 pub(super) use top::top_bar;

@@ -2,23 +2,21 @@
 
 use std::path::Path;
 
-use eframe::egui::{
-    Key, Label, Modifiers, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Ui,
-};
+use eframe::egui::{Label, Response, RichText, Ui};
 
 use crate::app::command::{Command, Queue};
 use crate::app::library;
-use crate::app::state::UiState;
+use crate::app::state::{Search, UiState};
 use crate::app::subject::Found;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
-use crate::app::widgets;
+use crate::app::widgets::{self, SearchList};
 use crate::catalog::models::Entry;
 use crate::model::Model;
 use crate::plan::{ModelRef, Plan, Value};
 use crate::projection::grouped;
 
-use super::Inputs;
+use super::context::Inputs;
 
 /// Shows the choice of the model.
 pub(crate) fn model(
@@ -30,11 +28,13 @@ pub(crate) fn model(
 ) {
     let texts = context.texts;
     widgets::section(ui, texts.model);
-    let chosen = chosen_name(plan);
+    let chosen = chosen_name(&plan.model);
     let shown = chosen.as_deref().unwrap_or(texts.choose_a_model);
     let field = widgets::field(ui, texts.model, shown, "")
         .on_hover_text(Command::ChooseModel.hover(texts, ui.ctx()));
-    list(ui, &field, context, plan, state);
+    if let Some(model) = list(ui, &field, context, &mut state.models, |_| {}) {
+        plan.model = model;
+    }
     facts(ui, context, plan);
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0 * GRID;
@@ -49,11 +49,12 @@ pub(crate) fn model(
     });
 }
 
-fn chosen_name(plan: &Plan) -> Option<String> {
-    if let Some(preset) = &plan.model.preset {
+/// What a model is called, where one is chosen.
+pub(super) fn chosen_name(model: &ModelRef) -> Option<String> {
+    if let Some(preset) = &model.preset {
         return Some(preset.clone());
     }
-    let path = Path::new(plan.model.path.as_deref()?);
+    let path = Path::new(model.path.as_deref()?);
     Some(
         path.file_name()
             .unwrap_or(path.as_os_str())
@@ -62,121 +63,35 @@ fn chosen_name(plan: &Plan) -> Option<String> {
     )
 }
 
-/// The list below the field. The search box has the keyboard; arrows move through the rows, Enter takes one.
-fn list(ui: &Ui, field: &Response, context: &Inputs<'_>, plan: &mut Plan, state: &mut UiState) {
-    let id = Popup::default_response_id(field);
-    let was_open = Popup::is_id_open(ui.ctx(), id);
-    if std::mem::take(&mut state.open_models) && !was_open {
-        Popup::open_id(ui.ctx(), id);
-    }
-    let opening = !was_open && (field.clicked() || Popup::is_id_open(ui.ctx(), id));
-    if opening {
-        state.model_search.clear();
-        state.model_cursor = 0;
-    }
-    let popup = Popup::menu(field)
-        .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
-        .width(540.0);
-    popup.show(|ui| {
-        let keys = keys(ui);
-        let search = widgets::line_edit(&mut state.model_search)
-            .hint_text(context.texts.search_models)
-            .desired_width(f32::INFINITY);
-        let search = ui.add(search);
-        if opening || !ui.memory(|memory| memory.focused().is_some()) {
-            search.request_focus();
-        }
-        if search.changed() {
-            state.model_cursor = 0;
-        }
-        let rows = context.library.models.search(&state.model_search);
-        state.model_cursor = keys.moved(state.model_cursor, rows.len());
-        let taken = rows_ui(
-            ui,
-            context.texts,
-            &rows,
-            state.model_cursor,
-            keys.moves != 0,
-        );
-        let taken = if keys.enter {
-            rows.get(state.model_cursor).copied()
-        } else {
-            taken
-        };
-        if let Some(row) = taken {
-            plan.model = ModelRef {
-                preset: Some(row.id.clone()),
-                ..ModelRef::default()
-            };
-            ui.close();
-        }
-    });
-}
-
-/// Keys that move through a list while its search box has the keyboard.
-#[derive(Clone, Copy)]
-pub(super) struct Keys {
-    pub(super) moves: i64,
-    pub(super) enter: bool,
-}
-
-pub(super) fn keys(ui: &Ui) -> Keys {
-    ui.input_mut(|input| {
-        let mut times = |key| {
-            let times = input.count_and_consume_key(Modifiers::NONE, key);
-            i64::try_from(times).unwrap_or(0)
-        };
-        Keys {
-            moves: times(Key::ArrowDown) - times(Key::ArrowUp) + 10 * times(Key::PageDown)
-                - 10 * times(Key::PageUp),
-            enter: times(Key::Enter) > 0,
-        }
+/// The list below a field from which a model is taken.
+pub(super) fn list(
+    ui: &Ui,
+    field: &Response,
+    context: &Inputs<'_>,
+    search: &mut Search,
+    below: impl FnOnce(&mut Ui),
+) -> Option<ModelRef> {
+    let texts = context.texts;
+    let list = SearchList {
+        hint: texts.search_models,
+        nothing: texts.no_model_found,
+        width: 540.0,
+    };
+    let rows = |search: &str| {
+        let found = context.library.models.search(search).into_iter();
+        found
+            .map(|entry| widgets::Found {
+                name: entry.title.clone(),
+                remark: library::facts(entry, texts),
+                what: entry.id.clone(),
+            })
+            .collect()
+    };
+    let id = widgets::search_list(ui, field, &list, search, rows, below)?;
+    Some(ModelRef {
+        preset: Some(id),
+        ..ModelRef::default()
     })
-}
-
-impl Keys {
-    pub(super) fn moved(self, cursor: usize, rows: usize) -> usize {
-        let last = i64::try_from(rows.saturating_sub(1)).unwrap_or(i64::MAX);
-        let moved = i64::try_from(cursor)
-            .unwrap_or(0)
-            .saturating_add(self.moves);
-        usize::try_from(moved.clamp(0, last)).unwrap_or(0)
-    }
-}
-
-fn rows_ui<'a>(
-    ui: &mut Ui,
-    texts: &Texts,
-    rows: &[&'a Entry],
-    cursor: usize,
-    follow: bool,
-) -> Option<&'a Entry> {
-    let mut taken = None;
-    ui.add_space(GRID);
-    ScrollArea::vertical()
-        .max_height(340.0)
-        .auto_shrink([false, true])
-        .show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for (index, row) in rows.iter().enumerate() {
-                let response = widgets::popup_row(
-                    ui,
-                    index == cursor,
-                    &row.title,
-                    &library::facts(row, texts),
-                );
-                if index == cursor && follow {
-                    response.scroll_to_me(None);
-                }
-                if response.clicked() {
-                    taken = Some(*row);
-                }
-            }
-            if rows.is_empty() {
-                widgets::fact(ui, texts.no_model_found);
-            }
-        });
-    taken
 }
 
 fn facts(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan) {

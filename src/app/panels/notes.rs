@@ -3,7 +3,6 @@
 use eframe::egui::{Frame, Label, Margin, RichText, Ui};
 
 use crate::app::format;
-use crate::app::state::UiState;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, RADIUS, SECTION_GAP, Tokens};
 use crate::app::widgets;
@@ -13,25 +12,19 @@ use crate::projection::{Fix, Gain, Note, Severity};
 use crate::report::Report;
 
 /// Shows the notes; nothing where there are none.
-pub(super) fn notes(
-    ui: &mut Ui,
-    texts: &Texts,
-    report: &Report,
-    plan: &mut Plan,
-    state: &mut UiState,
-) {
+pub(super) fn notes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan) {
     if report.notes.is_empty() {
         return;
     }
     ui.add_space(SECTION_GAP);
     widgets::section(ui, texts.notes);
     for (index, note) in report.notes.iter().enumerate() {
-        ui.push_id(index, |ui| note_ui(ui, texts, note, plan, state));
+        ui.push_id(index, |ui| note_ui(ui, texts, note, plan));
         ui.add_space(GRID / 2.0);
     }
 }
 
-fn note_ui(ui: &mut Ui, texts: &Texts, note: &Note, plan: &mut Plan, state: &mut UiState) {
+fn note_ui(ui: &mut Ui, texts: &Texts, note: &Note, plan: &mut Plan) {
     let tokens = Tokens::of(ui);
     let (colour, word) = match note.severity {
         Severity::Error => (tokens.bad, texts.error),
@@ -56,7 +49,7 @@ fn note_ui(ui: &mut Ui, texts: &Texts, note: &Note, plan: &mut Plan, state: &mut
                     if let Some(fix) = &note.fix
                         && widgets::link(ui, &fix_text(texts, plan, fix)).clicked()
                     {
-                        apply(plan, state, fix);
+                        apply(plan, fix);
                     }
                 });
             });
@@ -100,9 +93,8 @@ pub(super) fn fix_text(texts: &Texts, plan: &Plan, fix: &Fix) -> String {
 }
 
 /// Makes the change; it counts as the user's own.
-pub(super) fn apply(plan: &mut Plan, state: &mut UiState, fix: &Fix) {
+pub(super) fn apply(plan: &mut Plan, fix: &Fix) {
     for (name, value) in &fix.set {
-        state.touched.insert(name.clone());
         plan.settings.insert(name.clone(), value.clone());
     }
 }

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align, Frame, Label, Layout, Margin, Panel, RichText, Ui};
 
-use crate::app::state::Notice;
+use crate::app::notice::Notice;
 use crate::app::texts::Texts;
 use crate::app::theme::{GRID, Tokens};
 use crate::app::widgets;

@@ -7,27 +7,18 @@ use eframe::egui::{
 
 use crate::app::command::{Command, Queue};
 use crate::app::format;
-use crate::app::live::Live;
-use crate::app::state::{Tab, UiState};
-use crate::app::subject::{Found, Subjects};
+use crate::app::state::UiState;
+use crate::app::subject::Found;
 use crate::app::sweep::SweepKey;
+use crate::app::tab::Tab;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{GRID, Tokens};
 use crate::app::widgets;
 use crate::plan::Plan;
 use crate::report::Report;
 
+use super::context::Picture;
 use super::{bars, curves, table, verdict};
-
-/// What the picture looks at.
-pub(crate) struct Picture<'a> {
-    /// Words.
-    pub(crate) texts: &'a Texts,
-    /// What follows from the plan.
-    pub(crate) live: &'a Live,
-    /// What was found.
-    pub(crate) subjects: &'a Subjects,
-}
 
 /// Shows the picture; returns a sweep that is wanted and not there yet.
 pub(crate) fn picture(
@@ -64,7 +55,7 @@ fn report_ui(
     queue: &mut Queue,
 ) -> Option<SweepKey> {
     let texts = context.texts;
-    verdict::verdict(ui, texts, report, plan, state);
+    verdict::verdict(ui, texts, report, plan);
     ui.add_space(GRID);
     tabs(ui, texts, state.tab, queue);
     ui.add_space(2.0 * GRID);

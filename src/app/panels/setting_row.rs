@@ -1,10 +1,10 @@
 //! One setting as a control, by its kind alone.
 
-use eframe::egui::{DragValue, Id, Label, RichText, TextEdit, Ui};
+use eframe::egui::{DragValue, Id, Label, Rect, RichText, TextEdit, Ui, pos2};
 
 use crate::app::format;
 use crate::app::texts::{Texts, fill};
-use crate::app::theme::{self, GRID, Tokens};
+use crate::app::theme::{self, GRID, ROW, Tokens};
 use crate::app::widgets::{self, DropDown, Stops};
 use crate::engine::setting::{Choice, Kind, Scope, Setting};
 use crate::plan::{Settings, Value};
@@ -20,6 +20,9 @@ pub(super) struct Row<'a> {
     /// How far it can go.
     pub(super) limit: Limit,
 }
+
+/// How far left of its row a pin is.
+const PIN: f32 = 9.0;
 
 /// The greatest value of a setting that fits.
 #[derive(Clone, Copy)]
@@ -48,11 +51,16 @@ impl Row<'_> {
     }
 }
 
-/// Shows a setting; says whether the user changed it.
-pub(super) fn setting_row(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) -> bool {
+/// Shows a setting; says whether its pin was toggled.
+pub(super) fn setting_row(
+    ui: &mut Ui,
+    row: &Row<'_>,
+    pinned: bool,
+    settings: &mut Settings,
+) -> bool {
     let before = settings.get(row.setting.name).cloned();
     let id = ui.scope_id().with(row.setting.name);
-    ui.push_id(row.setting.name, |ui| match row.setting.kind {
+    let shown = ui.push_id(row.setting.name, |ui| match row.setting.kind {
         Kind::Toggle => toggle(ui, row, settings),
         Kind::Integer {
             bounds,
@@ -80,7 +88,25 @@ pub(super) fn setting_row(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) -
         Kind::Lines { example } => lines(ui, row, id, example, settings),
         Kind::Text { example } => text(ui, row, example, settings),
     });
-    settings.get(row.setting.name) != before.as_ref()
+    let rect = shown.response.rect;
+    rect.is_positive() && pin(ui, row, rect, pinned)
+}
+
+/// The pin beside a row, in the margin of the panel; seen while it holds or the row is pointed at.
+fn pin(ui: &Ui, row: &Row<'_>, rect: Rect, pinned: bool) -> bool {
+    let texts = row.texts;
+    let (name, help) = if pinned {
+        (texts.unpin, texts.pinned_help)
+    } else {
+        (texts.pin, texts.pin_help)
+    };
+    let name = fill(name, &[("setting", row.setting.label)]);
+    let center = pos2(rect.left() - PIN, rect.top() + ROW / 2.0);
+    let around = rect.with_min_x(rect.left() - 2.0 * PIN);
+    let lit = ui.rect_contains_pointer(around);
+    let id = ui.scope_id().with(("pin", row.setting.name));
+    let response = widgets::pin(ui, id, center, &name, pinned, lit);
+    response.on_hover_text(format!("{name}. {help}")).clicked()
 }
 
 /// The cross that returns to the default, at the right end of the row; keeps its place where there is nothing to

@@ -50,6 +50,7 @@ pub(crate) fn top_bar(
             let mut buttons = part(ui, rect.with_min_x(start));
             buttons.spacing_mut().item_spacing.x = GRID;
             file_buttons(&mut buttons, texts, preferences, types_paths, queue);
+            steps(&mut buttons, texts, document, queue);
             let switch = Command::SwitchTheme;
             let hover = switch.hover(texts, buttons.ctx());
             if widgets::theme_switch(&mut buttons, switch.text(texts))
@@ -104,6 +105,21 @@ fn file_buttons(
             .on_hover_text(command.hover(texts, ui.ctx()))
             .clicked()
         {
+            queue.send(command);
+        }
+    }
+}
+
+/// Back and forth.
+fn steps(ui: &mut Ui, texts: &Texts, document: &Document, queue: &mut Queue) {
+    let steps = [
+        (Command::Undo, document.can_undo()),
+        (Command::Redo, document.can_redo()),
+    ];
+    for (command, possible) in steps {
+        let hover = command.hover(texts, ui.ctx());
+        let button = ui.add_enabled_ui(possible, |ui| quiet(ui, command.text(texts)));
+        if button.inner.on_hover_text(hover).clicked() {
             queue.send(command);
         }
     }

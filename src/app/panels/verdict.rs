@@ -4,7 +4,6 @@ use crate::engine::Margin;
 use eframe::egui::{FontSelection, Label, RichText, Sense, Ui, text::LayoutJob};
 
 use crate::app::format;
-use crate::app::state::UiState;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets;
@@ -19,13 +18,7 @@ use super::notes;
 const FIXES: usize = 3;
 
 /// Shows the sentence, the figures beside it, and the changes that would help.
-pub(super) fn verdict(
-    ui: &mut Ui,
-    texts: &Texts,
-    report: &Report,
-    plan: &mut Plan,
-    state: &mut UiState,
-) {
+pub(super) fn verdict(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan) {
     let tokens = Tokens::of(ui);
     let (word, rest) = sentence(texts, report);
     let style = ui.style().clone();
@@ -66,7 +59,7 @@ pub(super) fn verdict(
     // One line whatever it says, so that the picture does not jump.
     ui.add(Label::new(figures).truncate().sense(Sense::hover()))
         .on_hover_text(texts.figures_help);
-    fixes(ui, texts, report, plan, state);
+    fixes(ui, texts, report, plan);
 }
 
 /// The coloured word and what follows it.
@@ -156,7 +149,7 @@ fn figures(texts: &Texts, report: &Report, margin: Margin) -> String {
     figures.join(" · ")
 }
 
-fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan, state: &mut UiState) {
+fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan) {
     let refused = report.verdict == Verdict::Refused;
     let helps = |note: &&Note| {
         if refused {
@@ -183,7 +176,7 @@ fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan, state: &m
                 .on_hover_text(*why)
                 .clicked()
             {
-                notes::apply(plan, state, fix);
+                notes::apply(plan, fix);
             }
         }
     });

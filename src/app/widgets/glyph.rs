@@ -1,8 +1,8 @@
 //! Signs that no font has.
 
 use eframe::egui::{
-    Color32, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo, pos2,
-    vec2,
+    Color32, Id, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo,
+    pos2, vec2,
 };
 
 use crate::app::theme::{ROW, Tokens};
@@ -90,4 +90,38 @@ pub(crate) fn theme_switch(ui: &mut Ui, name: &str) -> Response {
         }
     }
     response
+}
+
+/// A button with a pin: filled where it holds, else seen only while `lit` or the keyboard is there.
+pub(crate) fn pin(ui: &Ui, id: Id, center: Pos2, name: &str, holds: bool, lit: bool) -> Response {
+    let rect = Rect::from_center_size(center, Vec2::splat(14.0));
+    let response = ui.interact(rect, id, Sense::click());
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, holds, name));
+    let tokens = Tokens::of(ui);
+    let strong = response.hovered() || response.has_focus();
+    if holds || lit || strong {
+        let colour = match (holds, strong) {
+            (_, true) => tokens.text,
+            (true, false) => tokens.accent,
+            (false, false) => tokens.text_weak,
+        };
+        paint_pin(ui.painter(), center, colour, holds);
+    }
+    super::controls::focus_ring(ui, rect, &response);
+    response
+}
+
+/// A drawing pin seen from the side: head, collar, needle.
+fn paint_pin(painter: &Painter, center: Pos2, colour: Color32, filled: bool) {
+    let at = |x: f32, y: f32| center + vec2(x, y);
+    let stroke = Stroke::new(1.2, colour);
+    let body = vec![at(-2.0, -4.5), at(2.0, -4.5), at(2.4, 0.0), at(-2.4, 0.0)];
+    if filled {
+        painter.add(Shape::convex_polygon(body, colour, stroke));
+    } else {
+        painter.add(Shape::closed_line(body, stroke));
+    }
+    painter.line_segment([at(-3.0, -5.0), at(3.0, -5.0)], stroke);
+    painter.line_segment([at(-4.0, 0.6), at(4.0, 0.6)], stroke);
+    painter.line_segment([at(0.0, 0.6), at(0.0, 5.2)], stroke);
 }

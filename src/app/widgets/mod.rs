@@ -5,14 +5,16 @@ mod controls;
 mod drop_down;
 mod glyph;
 mod meter;
+mod search_list;
 mod track;
 
 pub(crate) use bar::{Axis, Segment, bar};
 pub(crate) use controls::{
-    chip, fact, field, focus_ring, ghost, line_edit, link, popup_row, primary, reset, row, section,
-    segmented, switch,
+    chip, fact, field, focus_ring, ghost, line_edit, link, primary, reset, row, section, segmented,
+    switch,
 };
 pub(crate) use drop_down::{DropDown, drop_down};
-pub(crate) use glyph::{dot, mark, theme_switch};
+pub(crate) use glyph::{dot, mark, pin, theme_switch};
 pub(crate) use meter::meter;
+pub(crate) use search_list::{Found, SearchList, search_list};
 pub(crate) use track::{Stops, track};

@@ -1,0 +1,30 @@
+//! What panels look at and do not change.
+
+use crate::app::library::Library;
+use crate::app::live::Live;
+use crate::app::subject::Subjects;
+use crate::app::texts::Texts;
+
+/// What the inputs look at.
+pub(crate) struct Inputs<'a> {
+    /// Words.
+    pub(crate) texts: &'a Texts,
+    /// What can be chosen.
+    pub(crate) library: &'a Library,
+    /// What was found.
+    pub(crate) subjects: &'a Subjects,
+    /// What follows from the plan.
+    pub(crate) live: &'a Live,
+    /// The machine is being looked at.
+    pub(crate) detecting: bool,
+}
+
+/// What the picture looks at.
+pub(crate) struct Picture<'a> {
+    /// Words.
+    pub(crate) texts: &'a Texts,
+    /// What follows from the plan.
+    pub(crate) live: &'a Live,
+    /// What was found.
+    pub(crate) subjects: &'a Subjects,
+}
