@@ -115,6 +115,12 @@ impl DeviceReport {
         self.terms.total()
     }
 
+    /// In use by programs that nobody planned.
+    pub fn in_use_by_others(&self) -> Bytes {
+        let beside = self.beside.iter().map(|neighbour| neighbour.bytes).sum();
+        self.in_use.saturating_sub(beside)
+    }
+
     /// Capacity less others' use less this plan; negative when over.
     pub fn free(&self) -> i64 {
         self.capacity.signed_sub(self.in_use + self.total())

@@ -5,12 +5,16 @@
     reason = "a test that finds something else than it expects is to fail there"
 )]
 
+#[path = "gui/beside.rs"]
+mod beside;
 #[path = "gui/desk.rs"]
 mod desk;
 #[path = "gui/files.rs"]
 mod files;
 #[path = "gui/flow.rs"]
 mod flow;
+#[path = "gui/pins.rs"]
+mod pins;
 #[path = "gui/pixels.rs"]
 mod pixels;
 #[path = "gui/plan.rs"]

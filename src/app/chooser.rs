@@ -18,6 +18,8 @@ pub enum Purpose {
     ModelFile,
     /// A folder with a model to plan with.
     ModelFolder,
+    /// A plan that runs beside the one on the desk.
+    BesidePlan,
     /// Where to save the report about this machine.
     SaveReport,
     /// A report about another machine.
@@ -47,6 +49,7 @@ impl Purpose {
             Self::SaveLaunch => texts.save_launch_title,
             Self::ModelFile => texts.model_file_title,
             Self::ModelFolder => texts.model_folder_title,
+            Self::BesidePlan => texts.beside_path,
             Self::SaveReport => texts.save_report_title,
             Self::OpenReport => texts.open_report_title,
         }
@@ -95,6 +98,7 @@ impl PathChooser for DesktopChooser {
             }
             Purpose::ModelFolder => dialog.pick_folder(),
             Purpose::ModelFile => dialog.add_filter("GGUF", &["gguf"]).pick_file(),
+            Purpose::BesidePlan => dialog.add_filter("TOML", &["toml"]).pick_file(),
             Purpose::Open | Purpose::OpenReport => dialog.pick_file(),
         }
     }

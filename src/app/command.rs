@@ -53,6 +53,12 @@ pub enum Command {
     ChooseModel,
     /// Opens the list of machines.
     ChooseMachine,
+    /// Asks for a plan that runs beside this one.
+    AddBeside,
+    /// Counts a plan beside this one.
+    RunBeside(PathBuf),
+    /// Opens what fell on the window.
+    OpenDropped(PathBuf),
     /// Takes the last step back.
     Undo,
     /// Does again what was taken back.
@@ -99,7 +105,9 @@ impl Command {
         match self {
             Self::NewPlan => texts.new_plan,
             Self::OpenPlan => texts.open_plan,
-            Self::OpenPath(_) => texts.open,
+            Self::OpenPath(_) | Self::OpenDropped(_) => texts.open,
+            Self::AddBeside => texts.add_beside,
+            Self::RunBeside(_) => texts.run_beside,
             Self::TypeOpenPath => texts.type_open_path,
             Self::SavePlan => texts.save_plan,
             Self::SavePlanAs => texts.save_plan_as,
@@ -130,6 +138,7 @@ impl Command {
             Self::SaveLaunch => texts.save_launch_help,
             Self::TypeLaunchPath | Self::TypePlanPath | Self::TypeOpenPath => texts.type_path_help,
             Self::CopyLaunch => texts.copy_launch_help,
+            Self::AddBeside => texts.add_beside_help,
             Self::Detect => texts.detect_help,
             Self::CopyReport => texts.copy_report_help,
             Self::SaveReport => texts.save_report_help,
@@ -139,6 +148,8 @@ impl Command {
             Self::NewPlan
             | Self::OpenPlan
             | Self::OpenPath(_)
+            | Self::OpenDropped(_)
+            | Self::RunBeside(_)
             | Self::SavePlan
             | Self::SavePlanAs
             | Self::SwitchTheme

@@ -56,6 +56,7 @@ pub(super) fn show(
                     path(ui, texts, *purpose, (text, folder), problem.as_deref())
                 }
                 Dialog::Overwrite { purpose, path } => overwrite(ui, texts, *purpose, path),
+                Dialog::Dropped { path } => dropped(ui, texts, path),
                 Dialog::Unsaved { then } => unsaved(ui, texts, document, then),
             }
         });
@@ -170,6 +171,27 @@ fn overwrite(ui: &mut Ui, texts: &Texts, purpose: Purpose, path: &Path) -> Optio
                 path: path.to_owned(),
                 overwrite: Overwrite::Replace,
             }));
+        }
+        if widgets::ghost(ui, texts.cancel).clicked() {
+            answer = Some(Answer::Cancel);
+        }
+    });
+    answer
+}
+
+fn dropped(ui: &mut Ui, texts: &Texts, path: &Path) -> Option<Answer> {
+    title(ui, texts.dropped_title);
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let shown = name.to_string_lossy();
+    ui.label(fill(texts.dropped_help, &[("path", &shown)]));
+    ui.add_space(2.0 * GRID);
+    let mut answer = None;
+    ui.horizontal(|ui| {
+        if widgets::primary(ui, texts.open_instead).clicked() {
+            answer = Some(Answer::Send(Command::OpenPath(path.to_owned())));
+        }
+        if widgets::ghost(ui, texts.run_beside).clicked() {
+            answer = Some(Answer::Send(Command::RunBeside(path.to_owned())));
         }
         if widgets::ghost(ui, texts.cancel).clicked() {
             answer = Some(Answer::Cancel);

@@ -111,8 +111,38 @@ impl Document {
 
     /// The plan was written there.
     pub fn saved_as(&mut self, plan: Plan, path: &Path) {
+        self.plan.beside.clone_from(&plan.beside);
         self.saved = plan;
         self.path = Some(path.to_owned());
+    }
+
+    /// Where paths in the plan begin: its file's folder, or where the program was started.
+    pub fn folder(&self) -> &Path {
+        let folder = self.path.as_deref().and_then(Path::parent);
+        folder.unwrap_or(Path::new(""))
+    }
+
+    /// A path as the plan writes it: from its own folder where that has it, so that both can be moved together.
+    pub(crate) fn path_from_plan(&self, path: &Path) -> String {
+        let folder = self.path.as_deref().and_then(Path::parent);
+        let folder = folder.and_then(|folder| std::path::absolute(folder).ok());
+        let inside = folder.and_then(|folder| path.strip_prefix(folder).ok());
+        inside.unwrap_or(path).display().to_string()
+    }
+
+    /// The plan as it is to be written to a file: it still means the same plans beside it where the folder is another.
+    pub(crate) fn plan_at(&self, path: &Path) -> Plan {
+        let mut plan = self.plan.clone();
+        if path.parent() == self.path.as_deref().and_then(Path::parent) {
+            return plan;
+        }
+        for beside in &mut plan.beside {
+            // Fails only for an empty path, which no file has.
+            if let Ok(absolute) = std::path::absolute(self.folder().join(&*beside)) {
+                *beside = absolute.display().to_string();
+            }
+        }
+        plan
     }
 
     /// The file's name, where there is a file.

@@ -6,13 +6,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use eframe::egui::Context;
 
+use crate::beside;
+use crate::catalog::models::ModelCatalog;
 use crate::engine::Memo;
 use crate::hardware::detection::Detection;
 use crate::hardware::probe::Progress;
 use crate::plan::ModelRef;
+use crate::report::Beside;
 
 use super::chooser::{PathChooser, PathRequest, Purpose};
 use super::opened::{self, Content, Opened};
+use super::subject::BesideKey;
 use super::sweep::{self, Curve, SweepKey};
 
 /// A kind of work; at most one of each kind runs.
@@ -26,6 +30,10 @@ pub(crate) enum Task {
     Open,
     /// Reading a plan's model.
     Model,
+    /// Reading a plan's draft model.
+    Draft,
+    /// Reading the plans beside a plan.
+    Beside,
     /// Writing a file.
     Save,
     /// Sweeping a setting for the curves.
@@ -56,10 +64,19 @@ pub(crate) enum News {
     },
     /// A plan's model was read, or could not be.
     Model {
+        /// Which of the plan's models.
+        task: Task,
         /// From where.
         path: String,
         /// The model.
         result: anyhow::Result<Box<crate::model::Model>>,
+    },
+    /// The plans beside a plan were read, or could not be.
+    Beside {
+        /// What was asked.
+        key: Box<BesideKey>,
+        /// What they take.
+        result: Result<Vec<Beside>, String>,
     },
     /// A file was written, or not.
     Saved {
@@ -147,11 +164,22 @@ impl Jobs {
         });
     }
 
-    /// Reads the model of a plan.
-    pub(crate) fn read_model(&mut self, path: String, reference: ModelRef) {
-        self.start(Task::Model, "model", move |tell| {
+    /// Reads one of the models of a plan.
+    pub(crate) fn read_model(&mut self, task: Task, path: String, reference: ModelRef) {
+        self.start(task, "model", move |tell| {
             let result = opened::model(&reference).map(Box::new);
-            tell(News::Model { path, result });
+            tell(News::Model { task, path, result });
+        });
+    }
+
+    /// Reads the plans beside a plan.
+    pub(crate) fn read_beside(&mut self, key: BesideKey, models: Arc<ModelCatalog>) {
+        self.start(Task::Beside, "beside", move |tell| {
+            let read = beside::read(&key.plans, &key.folder, &models, &key.machine);
+            tell(News::Beside {
+                key: Box::new(key),
+                result: read.map_err(|error| error.to_string()),
+            });
         });
     }
 

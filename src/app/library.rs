@@ -23,7 +23,7 @@ pub(crate) struct Library {
     /// Machines.
     pub(crate) machines: MachineCatalog,
     /// Models.
-    pub(crate) models: ModelCatalog,
+    pub(crate) models: Arc<ModelCatalog>,
 }
 
 /// Size, context and licence of a preset in one line.
@@ -66,8 +66,13 @@ impl Library {
         Self {
             gpus: embedded(GpuCatalog::embedded()),
             machines: embedded(MachineCatalog::embedded()),
-            models,
+            models: Arc::new(models),
         }
+    }
+
+    /// The models, for a thread.
+    pub(crate) fn shared_models(&self) -> Arc<ModelCatalog> {
+        Arc::clone(&self.models)
     }
 
     /// What is known of a preset.

@@ -15,7 +15,7 @@ pub mod jobs;
 mod library;
 mod live;
 mod news;
-mod notice;
+pub mod notice;
 mod opened;
 mod panels;
 mod pins;
@@ -219,7 +219,7 @@ impl App {
             jobs,
             ..
         } = self;
-        subjects.refresh(&document.plan, library, jobs);
+        subjects.refresh(&document.plan, document.folder(), library, jobs);
         if self.restart
             && let (Some(model), Some(machine)) = (subjects.model.ready(), subjects.machine.ready())
         {
@@ -311,8 +311,8 @@ impl App {
 
     /// Nothing is under way or out of date.
     pub fn settled(&self) -> bool {
-        use jobs::Task::{Detect, Model, Open, Sweep};
-        ![Detect, Open, Model, Sweep]
+        use jobs::Task::{Beside, Detect, Draft, Model, Open, Sweep};
+        ![Detect, Open, Model, Draft, Beside, Sweep]
             .into_iter()
             .any(|task| self.jobs.busy(task))
     }

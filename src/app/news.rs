@@ -46,9 +46,11 @@ impl App {
                 }
                 News::Chosen { .. } => {}
                 News::Opened { path, result } => self.opened(&path, result),
-                News::Model { path, result } => {
-                    self.subjects.model_read(&self.document.plan, &path, result);
+                News::Model { task, path, result } => {
+                    let plan = &self.document.plan;
+                    self.subjects.model_read(plan, task, &path, result);
                 }
+                News::Beside { key, result } => self.subjects.beside_read(&key, result),
                 News::Saved {
                     content,
                     path,
@@ -63,7 +65,7 @@ impl App {
     pub(super) fn take_drops(&mut self, context: &Context) {
         let dropped = context.input(|input| input.raw.dropped_files.clone());
         for path in dropped.iter().map(|file| file.path().to_owned()) {
-            self.queue.send(Command::OpenPath(path));
+            self.queue.send(Command::OpenDropped(path));
         }
     }
 
@@ -78,6 +80,12 @@ impl App {
             Command::NewPlan => self.new_plan(),
             Command::OpenPlan => self.ask(Purpose::Open),
             Command::OpenPath(path) => self.jobs.open(path),
+            Command::OpenDropped(path) => {
+                self.state.dropped = Some(path.clone());
+                self.jobs.open(path);
+            }
+            Command::AddBeside => self.ask(Purpose::BesidePlan),
+            Command::RunBeside(path) => self.add_beside(&path),
             Command::TypeOpenPath => self.ask_here(Purpose::Open),
             Command::SavePlan => match self.document.path.clone() {
                 Some(path) => self.write(Purpose::SavePlan, path, Overwrite::Replace),
@@ -95,7 +103,10 @@ impl App {
             }
             Command::OpenModelFile => self.ask(Purpose::ModelFile),
             Command::OpenModelFolder => self.ask(Purpose::ModelFolder),
-            Command::Detect => self.jobs.detect(&self.detector),
+            Command::Detect => {
+                self.jobs.detect(&self.detector);
+                self.subjects.forget_beside();
+            }
             Command::CopyReport => {
                 if let Some(detection) = &self.subjects.detection {
                     context.copy_text(diagnostic::to_text(detection));
@@ -199,14 +210,19 @@ impl App {
                 _ => String::new(),
             },
             Purpose::SaveReport => "machine.json".to_owned(),
-            Purpose::Open | Purpose::ModelFile | Purpose::ModelFolder | Purpose::OpenReport => {
-                String::new()
-            }
+            Purpose::Open
+            | Purpose::ModelFile
+            | Purpose::ModelFolder
+            | Purpose::BesidePlan
+            | Purpose::OpenReport => String::new(),
         }
     }
 
     fn path_chosen(&mut self, purpose: Purpose, path: PathBuf, overwrite: Overwrite) {
-        if purpose.saves() {
+        if purpose == Purpose::BesidePlan {
+            self.state.path_taken(purpose.topic());
+            self.add_beside(&path);
+        } else if purpose.saves() {
             self.write(purpose, path, overwrite);
         } else {
             self.jobs.open(path);
@@ -215,7 +231,7 @@ impl App {
 
     fn write(&mut self, purpose: Purpose, path: PathBuf, overwrite: Overwrite) {
         let content = match purpose {
-            Purpose::SavePlan => Content::Plan(Box::new(self.document.plan.clone())),
+            Purpose::SavePlan => Content::Plan(Box::new(self.document.plan_at(&path))),
             Purpose::SaveReport => match &self.subjects.detection {
                 Some(detection) => Content::Report(Arc::clone(detection)),
                 None => return,
@@ -265,7 +281,16 @@ impl App {
             self.state.path_taken(Topic::Open);
             self.state.forget_failure(Topic::Open);
         }
+        let dropped = self
+            .state
+            .dropped
+            .take()
+            .is_some_and(|dropped| dropped == path);
         match result {
+            Ok(Opened::Plan(_)) if dropped && self.document.has_model() => {
+                let path = path.to_owned();
+                self.state.dialog = Some(Dialog::Dropped { path });
+            }
             Ok(Opened::Plan(_)) if self.document.unsaved() => {
                 self.state.dialog = Some(Dialog::Unsaved {
                     then: Command::OpenPath(path.to_owned()),
@@ -290,6 +315,13 @@ impl App {
         self.preferences.remember(&absolute(path));
         self.document = Document::opened(plan, path.to_owned());
         self.restart = false;
+    }
+
+    /// Counts another plan on the same machine.
+    fn add_beside(&mut self, path: &Path) {
+        self.document.step();
+        let path = self.document.path_from_plan(&absolute(path));
+        self.document.plan.beside.push(path);
     }
 
     /// Plans with the machine that a report describes.

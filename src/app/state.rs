@@ -36,6 +36,8 @@ pub struct UiState {
     pub types_paths: bool,
     /// Where the launch took another model from, before the plan's model changed.
     pub set_aside: Option<SetAside>,
+    /// What fell on the window and is being opened.
+    pub dropped: Option<PathBuf>,
     /// What is to happen once the plan is saved.
     pub after_saving: Option<Command>,
     /// Closing was confirmed.
@@ -83,6 +85,11 @@ pub enum Dialog {
         /// What is to be written.
         purpose: Purpose,
         /// Where.
+        path: PathBuf,
+    },
+    /// A plan fell on the window while there was one on the desk.
+    Dropped {
+        /// Where it lies.
         path: PathBuf,
     },
     /// The plan has changes that would be lost.

@@ -1,6 +1,6 @@
 //! The model and the machine that the plan refers to, found and kept until the reference changes.
 
-use crate::report::Beside;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::hardware::Machine;
@@ -8,6 +8,7 @@ use crate::hardware::detection::{DetectedCard, Detection};
 use crate::hardware::probe::Progress;
 use crate::model::Model;
 use crate::plan::{MachineRef, ModelRef, Plan};
+use crate::report::Beside;
 
 use super::jobs::{Jobs, Task};
 use super::library::Library;
@@ -35,6 +36,14 @@ impl<T> Found<T> {
             Self::Absent | Self::Waiting | Self::Failed(_) => None,
         }
     }
+
+    /// Why it could not be had.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        match self {
+            Self::Failed(reason) => Some(reason),
+            Self::Absent | Self::Waiting | Self::Ready(_) => None,
+        }
+    }
 }
 
 /// What the plan refers to.
@@ -54,8 +63,12 @@ pub(crate) struct Subjects {
     pub(crate) progress: Option<Progress>,
     /// Where the model is published in the engine's format, as its preset says.
     repository: Option<String>,
+    /// Those beside it that are known, also while they are read again.
+    neighbours: Arc<[Beside]>,
     model_of: Option<ModelRef>,
+    draft_of: Option<ModelRef>,
     machine_of: Option<MachineKey>,
+    beside_of: Option<BesideKey>,
 }
 
 #[derive(PartialEq)]
@@ -64,11 +77,50 @@ struct MachineKey {
     chosen: Vec<String>,
 }
 
+/// Whose memory is asked for, and where.
+#[derive(Clone)]
+pub(crate) struct BesideKey {
+    /// As the plan names them.
+    pub(crate) plans: Vec<String>,
+    /// Where their paths begin.
+    pub(crate) folder: PathBuf,
+    /// On what they run.
+    pub(crate) machine: Arc<Machine>,
+}
+
+impl PartialEq for BesideKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.plans == other.plans
+            && self.folder == other.folder
+            && Arc::ptr_eq(&self.machine, &other.machine)
+    }
+}
+
 impl Subjects {
-    /// Looks again for what the plan refers to otherwise than before.
-    pub(crate) fn refresh(&mut self, plan: &Plan, library: &Library, jobs: &mut Jobs) {
-        if self.model_of.as_ref() != Some(&plan.model) {
-            self.find_model(plan, library, jobs);
+    /// Looks again for what the plan refers to otherwise than before. Paths begin at `folder`.
+    pub(crate) fn refresh(
+        &mut self,
+        plan: &Plan,
+        folder: &Path,
+        library: &Library,
+        jobs: &mut Jobs,
+    ) {
+        if self.model_of.as_ref() != Some(&plan.model)
+            && let Some(found) = find_model(&plan.model, Task::Model, library, jobs)
+        {
+            self.model = found;
+            self.model_of = Some(plan.model.clone());
+            let preset = plan.model.preset.as_deref();
+            let entry = preset.and_then(|id| library.entry(id));
+            self.repository = entry.and_then(|entry| entry.gguf_repo.clone());
+        }
+        if self.draft_of != plan.draft {
+            let none = ModelRef::default();
+            let draft = plan.draft.as_ref().unwrap_or(&none);
+            if let Some(found) = find_model(draft, Task::Draft, library, jobs) {
+                self.draft = found;
+                self.draft_of.clone_from(&plan.draft);
+            }
         }
         let key = MachineKey {
             reference: plan.machine.clone(),
@@ -78,32 +130,38 @@ impl Subjects {
             self.machine = self.find_machine(plan, library);
             self.machine_of = Some(key);
         }
+        self.find_beside(plan, folder, library, jobs);
     }
 
-    fn find_model(&mut self, plan: &Plan, library: &Library, jobs: &mut Jobs) {
-        self.model = match (&plan.model.preset, &plan.model.path) {
-            (Some(_), _) => match library.model(&plan.model) {
-                Ok(model) => Found::Ready(model),
-                Err(reason) => Found::Failed(reason),
-            },
-            (None, Some(path)) => {
-                if jobs.busy(Task::Model) {
-                    // Asked again once the thread is free.
-                    self.model = Found::Waiting;
-                    return;
-                }
-                jobs.read_model(path.clone(), plan.model.clone());
-                Found::Waiting
+    fn find_beside(&mut self, plan: &Plan, folder: &Path, library: &Library, jobs: &mut Jobs) {
+        if plan.beside.is_empty() {
+            if self.beside_of.take().is_some() {
+                self.beside = Found::Absent;
+                self.neighbours = Arc::default();
             }
-            (None, None) => Found::Absent,
+            return;
+        }
+        let Some(machine) = self.machine.ready() else {
+            return;
         };
-        self.repository = plan
-            .model
-            .preset
-            .as_deref()
-            .and_then(|id| library.entry(id))
-            .and_then(|entry| entry.gguf_repo.clone());
-        self.model_of = Some(plan.model.clone());
+        let known = self.beside_of.as_ref();
+        let same_machine = known.is_some_and(|known| Arc::ptr_eq(&known.machine, machine));
+        let unchanged = |known: &BesideKey| known.plans == plan.beside && known.folder == folder;
+        // Asked again once the thread is free.
+        if same_machine && known.is_some_and(unchanged) || jobs.busy(Task::Beside) {
+            return;
+        }
+        let key = BesideKey {
+            plans: plan.beside.clone(),
+            folder: folder.to_owned(),
+            machine: Arc::clone(machine),
+        };
+        self.beside = Found::Waiting;
+        if !same_machine {
+            self.neighbours = Arc::default();
+        }
+        self.beside_of = Some(key.clone());
+        jobs.read_beside(key, library.shared_models());
     }
 
     fn find_machine(&self, plan: &Plan, library: &Library) -> Found<Machine> {
@@ -133,16 +191,40 @@ impl Subjects {
     pub(crate) fn model_read(
         &mut self,
         plan: &Plan,
+        task: Task,
         path: &str,
         result: anyhow::Result<Box<Model>>,
     ) {
+        let (reference, place) = match task {
+            Task::Draft => (plan.draft.as_ref(), &mut self.draft),
+            _ => (Some(&plan.model), &mut self.model),
+        };
         // The plan may mean another one by now.
-        if plan.model.path.as_deref() == Some(path) {
-            self.model = match result {
+        if reference.and_then(|reference| reference.path.as_deref()) == Some(path) {
+            *place = match result {
                 Ok(model) => Found::Ready(Arc::from(model)),
                 Err(error) => Found::Failed(format!("{error:#}")),
             };
         }
+    }
+
+    /// Plans beside this one were read, or could not be.
+    pub(crate) fn beside_read(&mut self, key: &BesideKey, result: Result<Vec<Beside>, String>) {
+        if self.beside_of.as_ref() != Some(key) {
+            return;
+        }
+        self.neighbours = result
+            .as_deref()
+            .map_or_else(|_| Arc::default(), Into::into);
+        self.beside = match result {
+            Ok(beside) => Found::Ready(Arc::new(beside)),
+            Err(reason) => Found::Failed(reason),
+        };
+    }
+
+    /// Plans beside this one are read again.
+    pub(crate) fn forget_beside(&mut self) {
+        self.beside_of = None;
     }
 
     /// What the report is made of.
@@ -150,14 +232,33 @@ impl Subjects {
         Subject {
             model: self.model.ready().cloned(),
             draft: self.draft.ready().cloned(),
-            beside: self
-                .beside
-                .ready()
-                .map_or_else(Default::default, |beside| beside.as_slice().into()),
+            beside: Arc::clone(&self.neighbours),
             repository: self.repository.clone(),
             machine: self.machine.ready().cloned(),
         }
     }
+}
+
+/// The model that is meant, or that it is being read; absent where it cannot be asked for yet.
+fn find_model(
+    reference: &ModelRef,
+    task: Task,
+    library: &Library,
+    jobs: &mut Jobs,
+) -> Option<Found<Model>> {
+    Some(match (&reference.preset, &reference.path) {
+        (Some(_), _) => match library.model(reference) {
+            Ok(model) => Found::Ready(model),
+            Err(reason) => Found::Failed(reason),
+        },
+        // The thread is not free.
+        (None, Some(_)) if jobs.busy(task) => return None,
+        (None, Some(path)) => {
+            jobs.read_model(task, path.clone(), reference.clone());
+            Found::Waiting
+        }
+        (None, None) => Found::Absent,
+    })
 }
 
 /// Is this card used? Those a plan names, else those that detection would use.

@@ -6,7 +6,7 @@ use crate::app::format;
 use crate::app::sweep::by_category;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
-use crate::app::widgets::{self, Axis, Segment};
+use crate::app::widgets::{self, Axis, Segment, Whose};
 use crate::projection::Category;
 use crate::report::{DeviceKind, DeviceReport, Report};
 use crate::units::Bytes;
@@ -109,7 +109,7 @@ fn device_bar(
     let segments: Vec<Segment<'_>> = labels
         .iter()
         .map(|label| Segment {
-            category: label.category,
+            whose: label.whose,
             bytes: label.bytes,
             labels: [&label.long, &label.short],
             name: format!("{name}, {}", label.spoken),
@@ -120,13 +120,10 @@ fn device_bar(
     line.on_hover_ui(|ui| why::load_line(ui, texts, device));
     for (segment, response) in segments.iter().zip(responses) {
         if response.clicked() {
-            *highlight = if *highlight == segment.category {
-                None
-            } else {
-                segment.category
-            };
+            let category = segment.whose.category();
+            *highlight = category.filter(|category| *highlight != Some(*category));
         }
-        let why = |ui: &mut Ui| why::segment(ui, texts, &name, device, segment.category);
+        let why = |ui: &mut Ui| why::segment(ui, texts, &name, device, segment.whose);
         if response.has_focus() && !response.hovered() {
             response.show_tooltip_ui(why);
         } else {
@@ -189,7 +186,7 @@ fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, kept_by_engine: bool)
 }
 
 struct SegmentLabel {
-    category: Option<Category>,
+    whose: Whose,
     bytes: Bytes,
     long: String,
     short: String,
@@ -201,25 +198,32 @@ fn segment_labels(
     device: &DeviceReport,
     categories: &[(Category, Bytes)],
 ) -> Vec<SegmentLabel> {
-    let label = |category: Option<Category>, bytes: Bytes| {
-        let word = category.map_or(texts.in_use, |category| texts.category(category));
+    let label = |whose: Whose, word: &str, bytes: Bytes| {
         let figure = format::gib_short(bytes);
         SegmentLabel {
-            category,
+            whose,
             bytes,
             long: format!("{word} {figure}"),
             spoken: format!("{word}, {bytes}"),
             short: figure,
         }
     };
-    let mut labels = Vec::with_capacity(categories.len() + 1);
-    if device.in_use != Bytes::ZERO {
-        labels.push(label(None, device.in_use));
+    let mut labels = Vec::with_capacity(categories.len() + 1 + device.beside.len());
+    let others = device.in_use_by_others();
+    if others != Bytes::ZERO {
+        labels.push(label(Whose::Others, texts.in_use, others));
     }
+    let beside = device.beside.iter().enumerate();
     labels.extend(
-        categories
-            .iter()
-            .map(|(category, bytes)| label(Some(*category), *bytes)),
+        beside.map(|(place, neighbour)| {
+            label(Whose::Beside(place), &neighbour.plan, neighbour.bytes)
+        }),
+    );
+    let own = categories.iter();
+    labels.extend(
+        own.map(|(category, bytes)| {
+            label(Whose::Plan(*category), texts.category(*category), *bytes)
+        }),
     );
     labels
 }

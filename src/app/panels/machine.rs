@@ -13,6 +13,7 @@ use crate::app::widgets::{self, SearchList};
 use crate::plan::{MachineRef, Plan};
 use crate::units::Bytes;
 
+use super::beside;
 use super::context::Inputs;
 use super::detected::this_machine;
 use super::machine_edit;
@@ -40,6 +41,7 @@ pub(crate) fn machine(
     } else {
         this_machine(ui, context, plan, queue);
     }
+    beside::beside(ui, context, plan, queue);
 }
 
 fn chosen<'a>(context: &Inputs<'a>, plan: &Plan) -> (String, &'a str) {

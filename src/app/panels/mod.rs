@@ -1,10 +1,12 @@
 //! The parts of the window. Each is a function that takes exactly what it shows and edits.
 
 mod bars;
+mod beside;
 mod context;
 mod curve_plot;
 mod curves;
 mod detected;
+mod draft;
 mod inputs;
 mod launch;
 mod launch_options;

@@ -17,6 +17,7 @@ use crate::plan::{ModelRef, Plan, Value};
 use crate::projection::grouped;
 
 use super::context::Inputs;
+use super::draft;
 
 /// Shows the choice of the model.
 pub(crate) fn model(
@@ -47,6 +48,9 @@ pub(crate) fn model(
             }
         }
     });
+    if chosen.is_some() {
+        draft::draft(ui, context, plan, state);
+    }
 }
 
 /// What a model is called, where one is chosen.

@@ -1,8 +1,8 @@
 //! The centre: the verdict, then the picture that was chosen.
 
 use eframe::egui::{
-    Align, Button, CentralPanel, Frame, Layout, Margin, Rect, RichText, Role, ScrollArea, Stroke,
-    Ui, UiBuilder, Vec2, WidgetInfo, pos2,
+    Align, Button, CentralPanel, Frame, Label, Layout, Margin, Rect, RichText, Role, ScrollArea,
+    Stroke, Ui, UiBuilder, Vec2, WidgetInfo, pos2,
 };
 
 use crate::app::command::{Command, Queue};
@@ -55,6 +55,7 @@ fn report_ui(
     queue: &mut Queue,
 ) -> Option<SweepKey> {
     let texts = context.texts;
+    uncounted(ui, context);
     verdict::verdict(ui, texts, report, plan);
     ui.add_space(GRID);
     tabs(ui, texts, state.tab, queue);
@@ -67,6 +68,23 @@ fn report_ui(
             None
         }
         Tab::Curves => curves::curves(ui, context, report, plan, state),
+    }
+}
+
+/// Says what should be counted and cannot be.
+fn uncounted(ui: &mut Ui, context: &Picture<'_>) {
+    let Picture {
+        texts, subjects, ..
+    } = context;
+    let failed = [
+        (subjects.draft.failure(), texts.draft_failed),
+        (subjects.beside.failure(), texts.beside_failed),
+    ];
+    for (reason, text) in failed {
+        if let Some(reason) = reason {
+            let text = fill(text, &[("reason", reason)]);
+            ui.add(Label::new(RichText::new(text).color(Tokens::of(ui).bad)).wrap());
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::app::format;
 use crate::app::sweep::by_category;
 use crate::app::texts::Texts;
 use crate::app::theme::{self, GRID, Tokens};
+use crate::app::widgets::Whose;
 use crate::projection::{Category, DeviceTerms};
 use crate::report::{DeviceReport, Report};
 use crate::units::Bytes;
@@ -52,6 +53,7 @@ pub(super) fn table(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut
             }
             total_row(ui, texts, report, columns);
             in_use_row(ui, texts, report, columns);
+            beside_row(ui, texts, report, columns);
             capacity_row(ui, texts, report, columns);
             free_row(ui, texts, report, columns);
         });
@@ -283,7 +285,7 @@ fn category_row(
                     texts,
                     &format::device(device, texts),
                     device,
-                    Some(category),
+                    Whose::Plan(category),
                 );
                 ui.add_space(2.0 * GRID);
             }
@@ -305,7 +307,8 @@ fn detail(report: &Report, category: Category) -> String {
 
 fn in_use_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     let (response, line) = line(ui, report, columns);
-    let figures: Vec<Bytes> = report.devices.iter().map(|device| device.in_use).collect();
+    let devices = report.devices.iter();
+    let figures: Vec<Bytes> = devices.map(DeviceReport::in_use_by_others).collect();
     response.widget_info(|| {
         let spoken = spoken(texts, texts.in_use, line.devices, &figures);
         WidgetInfo::labeled(Role::Row, true, spoken)
@@ -317,6 +320,34 @@ fn in_use_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     line.ground(false);
     line.swatch(line.tokens.in_use);
     line.name(texts.in_use, &line.body.clone(), 26.0);
+}
+
+/// What runs beside this plan; nothing where nothing does.
+fn beside_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
+    let mut names: Vec<&str> = Vec::new();
+    for neighbour in report.devices.iter().flat_map(|device| &device.beside) {
+        if !names.contains(&neighbour.plan.as_str()) {
+            names.push(&neighbour.plan);
+        }
+    }
+    if names.is_empty() {
+        return;
+    }
+    let (response, line) = line(ui, report, columns);
+    let taken = |device: &DeviceReport| device.beside.iter().map(|neighbour| neighbour.bytes).sum();
+    let figures: Vec<Bytes> = report.devices.iter().map(taken).collect();
+    response.widget_info(|| {
+        let spoken = spoken(texts, texts.beside, line.devices, &figures);
+        WidgetInfo::labeled(Role::Row, true, spoken)
+    });
+    line.detail(&names.join(", "));
+    for (index, bytes) in figures.iter().enumerate() {
+        line.bytes(index, *bytes, &line.body.clone());
+    }
+    line.ground(false);
+    line.swatch(line.tokens.accent);
+    line.name(texts.beside, &line.body.clone(), 26.0);
+    response.on_hover_text(texts.beside_help);
 }
 
 fn total_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {

@@ -5,26 +5,30 @@ use eframe::egui::{Label, RichText, Ui};
 use crate::app::format;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
-use crate::app::widgets;
-use crate::projection::{Category, Term, grouped};
+use crate::app::widgets::{self, Whose};
+use crate::projection::{Term, grouped};
 use crate::report::{DeviceKind, DeviceReport};
 use crate::units::Bytes;
 
 /// Most terms explained in one tooltip; the rest are summed.
 const MOST: usize = 8;
 
-/// Explains one category on one device; no category: what others use.
-pub(super) fn segment(
-    ui: &mut Ui,
-    texts: &Texts,
-    name: &str,
-    device: &DeviceReport,
-    category: Option<Category>,
-) {
-    let Some(category) = category else {
-        title(ui, name, texts.in_use, device.in_use);
-        widgets::fact(ui, texts.in_use_help);
-        return;
+/// Explains one part of a device's bar.
+pub(super) fn segment(ui: &mut Ui, texts: &Texts, name: &str, device: &DeviceReport, whose: Whose) {
+    let category = match whose {
+        Whose::Plan(category) => category,
+        Whose::Others => {
+            title(ui, name, texts.in_use, device.in_use_by_others());
+            widgets::fact(ui, texts.in_use_help);
+            return;
+        }
+        Whose::Beside(place) => {
+            if let Some(neighbour) = device.beside.get(place) {
+                title(ui, name, &neighbour.plan, neighbour.bytes);
+                widgets::fact(ui, texts.beside_help);
+            }
+            return;
+        }
     };
     let terms: Vec<&Term> = device
         .terms
@@ -63,7 +67,12 @@ pub(super) fn load_line(ui: &mut Ui, texts: &Texts, device: &DeviceReport) {
         line(texts.of_help, "total", device.driver_total, reserve);
         line(texts.usable_help, "capacity", device.capacity, reserve);
     }
-    line(texts.in_use_by_others, "size", device.in_use, reserve);
+    let others = device.in_use_by_others();
+    line(texts.in_use_by_others, "size", others, reserve);
+    for neighbour in &device.beside {
+        let beside = format!("{}: {}", neighbour.bytes, neighbour.plan);
+        line(&beside, "", Bytes::ZERO, reserve);
+    }
     line(texts.taken_by_plan, "size", device.total(), reserve);
     // Main memory has no hidden user to keep something free for.
     if device.kind != DeviceKind::Host {

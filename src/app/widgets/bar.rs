@@ -1,5 +1,5 @@
-//! One device as a stacked bar: what others use, hatched, then the plan by category, and the load line at what the
-//! device can hold.
+//! One device as a stacked bar: what others use, hatched, and what runs beside the plan, hatched the other way; then
+//! the plan by category, and the load line at what the device can hold.
 
 use eframe::egui::{
     Id, Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, WidgetInfo, pos2,
@@ -19,11 +19,32 @@ pub(crate) struct Axis {
     pub(crate) height: f32,
 }
 
+/// Whose a part of a bar is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Of programs that nobody planned.
+    Others,
+    /// Of the plan beside this one, by its place.
+    Beside(usize),
+    /// Of this plan.
+    Plan(Category),
+}
+
+impl Whose {
+    /// What this plan uses it for.
+    pub(crate) const fn category(self) -> Option<Category> {
+        match self {
+            Self::Plan(category) => Some(category),
+            Self::Others | Self::Beside(_) => None,
+        }
+    }
+}
+
 /// One part of a bar.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment<'a> {
-    /// Absent: what others use.
-    pub(crate) category: Option<Category>,
+    /// Whose it is.
+    pub(crate) whose: Whose,
     /// How much.
     pub(crate) bytes: Bytes,
     /// Written inside where there is room, the longest that fits.
@@ -72,7 +93,7 @@ pub(crate) fn bar(
         let rect = Rect::from_min_max(pos2(left, rail.top()), pos2(right, rail.bottom()));
         let response = ui.interact(rect, id.with(index), Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &segment.name));
-        let faded = highlight.is_some() && highlight != segment.category;
+        let faded = highlight.is_some() && highlight != segment.whose.category();
         paint(&painter, tokens, rect, segment, faded);
         responses.push(response);
     }
@@ -116,10 +137,18 @@ fn paint(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>, 
     if inner.width() > 4.0 {
         inner.max.x -= 1.0;
     }
-    let Some(category) = segment.category else {
-        painter.rect_filled(inner, 0.0, tokens.field_hover);
-        stripes(painter, inner, Stroke::new(1.2, tokens.in_use), 6.0, false);
-        return;
+    let category = match segment.whose {
+        Whose::Plan(category) => category,
+        Whose::Others => {
+            painter.rect_filled(inner, 0.0, tokens.field_hover);
+            stripes(painter, inner, Stroke::new(1.2, tokens.in_use), 6.0, false);
+            return;
+        }
+        Whose::Beside(_) => {
+            painter.rect_filled(inner, 0.0, tokens.selection);
+            stripes(painter, inner, Stroke::new(1.2, tokens.accent), 6.0, true);
+            return;
+        }
     };
     let colour = tokens.category(category);
     let colour = if faded {
@@ -147,7 +176,7 @@ fn stripes(painter: &Painter, rect: Rect, stroke: Stroke, distance: f32, falling
 }
 
 fn label(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>) {
-    let ink = segment.category.map_or(tokens.text, |category| {
+    let ink = segment.whose.category().map_or(tokens.text, |category| {
         tokens.ink_on(tokens.category(category))
     });
     let font = theme::small_strong().resolve(&painter.ctx().global_style());
@@ -157,9 +186,14 @@ fn label(painter: &Painter, tokens: &Tokens, rect: Rect, segment: &Segment<'_>) 
             continue;
         }
         let at = pos2(rect.left() + 7.0, rect.center().y - galley.size().y / 2.0);
-        if segment.category.is_none() {
+        let ground = match segment.whose {
+            Whose::Plan(_) => None,
+            Whose::Others => Some(tokens.field_hover),
+            Whose::Beside(_) => Some(tokens.selection),
+        };
+        if let Some(colour) = ground {
             let ground = Rect::from_min_size(at, galley.size()).expand2(Vec2::new(3.0, 0.0));
-            painter.rect_filled(ground, 2.0, tokens.field_hover);
+            painter.rect_filled(ground, 2.0, colour);
         }
         painter.galley(at, galley, ink);
         return;

@@ -168,8 +168,19 @@ fn tinted(
 
 /// A field as wide as there is room that opens a list: what is chosen, and a remark at its right.
 pub(crate) fn field(ui: &mut Ui, name: &str, chosen: &str, remark: &str) -> Response {
-    let tokens = Tokens::of(ui);
     let size = Vec2::new(ui.available_width(), ROW + 2.0 * GRID);
+    field_of(ui, size, name, chosen, remark)
+}
+
+/// The same in a size of one's own.
+pub(crate) fn field_of(
+    ui: &mut Ui,
+    size: Vec2,
+    name: &str,
+    chosen: &str,
+    remark: &str,
+) -> Response {
+    let tokens = Tokens::of(ui);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     response.widget_info(|| {
         let mut info = WidgetInfo::labeled(Role::ComboBox, true, name);

@@ -8,10 +8,10 @@ mod meter;
 mod search_list;
 mod track;
 
-pub(crate) use bar::{Axis, Segment, bar};
+pub(crate) use bar::{Axis, Segment, Whose, bar};
 pub(crate) use controls::{
-    chip, fact, field, focus_ring, ghost, line_edit, link, primary, reset, row, section, segmented,
-    switch,
+    chip, fact, field, field_of, focus_ring, ghost, line_edit, link, primary, reset, row, section,
+    segmented, switch,
 };
 pub(crate) use drop_down::{DropDown, drop_down};
 pub(crate) use glyph::{dot, mark, pin, theme_switch};
