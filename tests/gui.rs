@@ -11,6 +11,8 @@ mod beside;
 mod desk;
 #[path = "gui/files.rs"]
 mod files;
+#[path = "gui/fit.rs"]
+mod fit;
 #[path = "gui/flow.rs"]
 mod flow;
 #[path = "gui/pins.rs"]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 
+use crate::advisor::Objective;
 use crate::store::Overwrite;
 
 use super::chooser::Purpose;
@@ -59,6 +60,12 @@ pub enum Command {
     RunBeside(PathBuf),
     /// Opens what fell on the window.
     OpenDropped(PathBuf),
+    /// Finds the best settings for what the plan is fitted for, or for another objective.
+    Fit(Option<Objective>),
+    /// Lets fitting change settings again, and fits.
+    Unpin(Vec<String>),
+    /// Takes one of the settings that were found, by its place.
+    Take(usize),
     /// Takes the last step back.
     Undo,
     /// Does again what was taken back.
@@ -93,6 +100,8 @@ const SHORTCUTS: &[Command] = &[
     Command::ChooseMachine,
     Command::Show(Tab::Memory),
     Command::Show(Tab::Curves),
+    Command::Show(Tab::Options),
+    Command::Fit(None),
     Command::Undo,
     Command::Detect,
     Command::SwitchTheme,
@@ -124,6 +133,9 @@ impl Command {
             Self::Show(tab) => tab.text(texts),
             Self::ChooseModel => texts.choose_model,
             Self::ChooseMachine => texts.choose_machine,
+            Self::Fit(_) => texts.fit,
+            Self::Unpin(_) => texts.unpin_all,
+            Self::Take(_) => texts.take,
             Self::Undo => texts.undo,
             Self::Redo => texts.redo,
             Self::Quit => texts.quit,
@@ -139,6 +151,8 @@ impl Command {
             Self::TypeLaunchPath | Self::TypePlanPath | Self::TypeOpenPath => texts.type_path_help,
             Self::CopyLaunch => texts.copy_launch_help,
             Self::AddBeside => texts.add_beside_help,
+            Self::Fit(_) => texts.fit_help,
+            Self::Unpin(_) => texts.unpin_all_help,
             Self::Detect => texts.detect_help,
             Self::CopyReport => texts.copy_report_help,
             Self::SaveReport => texts.save_report_help,
@@ -156,6 +170,7 @@ impl Command {
             | Self::Show(_)
             | Self::ChooseModel
             | Self::ChooseMachine
+            | Self::Take(_)
             | Self::Undo
             | Self::Redo
             | Self::Quit
@@ -182,6 +197,8 @@ impl Command {
             Self::Show(Tab::Curves) => with(Modifiers::COMMAND, Key::Num2),
             Self::Detect => with(Modifiers::NONE, Key::F5),
             Self::SwitchTheme => with(Modifiers::COMMAND, Key::T),
+            Self::Show(Tab::Options) => with(Modifiers::COMMAND, Key::Num3),
+            Self::Fit(None) => with(Modifiers::COMMAND, Key::F),
             Self::Undo => with(Modifiers::COMMAND, Key::Z),
             Self::Redo => with(shift, Key::Z),
             Self::Quit => with(Modifiers::COMMAND, Key::Q),

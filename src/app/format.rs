@@ -4,6 +4,7 @@ use crate::engine::{self, setting};
 use crate::plan::{Plan, Settings, Value};
 use crate::projection::grouped;
 use crate::report::{DeviceKind, DeviceReport};
+use crate::speed::Estimate;
 use crate::units::{Bytes, GIB};
 
 use super::texts::{Texts, fill};
@@ -122,6 +123,45 @@ pub(crate) fn device(device: &DeviceReport, texts: &Texts) -> String {
     }
 }
 
+/// An estimate as the range that it is, with no more digits than it deserves: "21–26".
+pub(crate) fn range(estimate: Estimate) -> String {
+    let (low, high) = (digits(estimate.low), digits(estimate.high));
+    if low == high {
+        low
+    } else {
+        format!("{low}–{high}")
+    }
+}
+
+/// A time as a range, in seconds or minutes.
+pub(crate) fn seconds(estimate: Estimate, texts: &Texts) -> String {
+    /// From here on, minutes say more.
+    const LONG: f64 = 120.0;
+    if estimate.likely < LONG {
+        return fill(texts.seconds, &[("range", &range(estimate))]);
+    }
+    let minutes = Estimate {
+        low: estimate.low / 60.0,
+        likely: estimate.likely / 60.0,
+        high: estimate.high / 60.0,
+    };
+    fill(texts.minutes, &[("range", &range(minutes))])
+}
+
+/// Two significant digits, as many as an estimate has.
+fn digits(value: f64) -> String {
+    if !value.is_finite() {
+        return "?".to_owned();
+    }
+    if value < 10.0 {
+        let text = format!("{value:.1}");
+        return text.strip_suffix(".0").map_or(text.clone(), str::to_owned);
+    }
+    let unit = 10_f64.powf(value.log10().floor() - 1.0);
+    let rounded = (value / unit).round() * unit;
+    grouped(rounded as u64)
+}
+
 /// A machine's name without the brands in it.
 pub(crate) fn plain(name: &str) -> String {
     name.replace("NVIDIA ", "")
@@ -177,6 +217,19 @@ mod tests {
         assert_eq!(parameters(671_026_419_200), "671 B");
         assert_eq!(parameters(494_032_768), "494 M");
         assert_eq!(parameters(1_040_000_000_000), "1.0 T");
+    }
+
+    #[test]
+    fn estimates_are_ranges_of_few_digits() {
+        let estimate = |low, likely, high| Estimate { low, likely, high };
+        assert_eq!(range(estimate(21.4, 24.0, 26.3)), "21–26");
+        assert_eq!(range(estimate(0.84, 1.0, 1.02)), "0.8–1");
+        assert_eq!(range(estimate(1234.0, 1500.0, 1780.0)), "1,200–1,800");
+        assert_eq!(range(estimate(5.0, 5.0, 5.0)), "5");
+        assert_eq!(range(estimate(1.0, 1.0, f64::INFINITY)), "1–?");
+        let texts = &super::super::texts::ENGLISH;
+        assert_eq!(seconds(estimate(8.0, 9.0, 14.0), texts), "8–14 s");
+        assert_eq!(seconds(estimate(90.0, 150.0, 240.0), texts), "1.5–4 min");
     }
 
     #[test]

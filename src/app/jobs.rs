@@ -14,7 +14,9 @@ use crate::hardware::probe::Progress;
 use crate::plan::ModelRef;
 use crate::report::Beside;
 
+use super::basis::Basis;
 use super::chooser::{PathChooser, PathRequest, Purpose};
+use super::fitting::{self, Answer};
 use super::opened::{self, Content, Opened};
 use super::subject::BesideKey;
 use super::sweep::{self, Curve, SweepKey};
@@ -38,6 +40,8 @@ pub(crate) enum Task {
     Save,
     /// Sweeping a setting for the curves.
     Sweep,
+    /// Looking for the best settings.
+    Fit,
 }
 
 /// News from a thread.
@@ -87,6 +91,8 @@ pub(crate) enum News {
         /// How it went.
         result: Result<(), crate::store::Error>,
     },
+    /// A search for the best settings is done.
+    Fitted(Box<Basis>, Box<Answer>),
     /// A sweep is done.
     Swept(Box<SweepKey>, Box<Curve>),
 }
@@ -205,6 +211,14 @@ impl Jobs {
         self.start(Task::Sweep, "sweep", move |tell| {
             let curve = sweep::curve(&key, &memo);
             tell(News::Swept(Box::new(key), Box::new(curve)));
+        });
+    }
+
+    /// Looks for the best settings.
+    pub(crate) fn fit(&mut self, basis: Basis, memo: Arc<Memo>) {
+        self.start(Task::Fit, "fit", move |tell| {
+            let answer = fitting::search(&basis, &memo);
+            tell(News::Fitted(Box::new(basis), Box::new(answer)));
         });
     }
 

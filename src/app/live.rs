@@ -11,6 +11,7 @@ use crate::model::Model;
 use crate::plan::{Plan, Settings};
 use crate::report::{self, Beside, Report, Request};
 
+use super::basis::Basis;
 use super::pins;
 use super::sweep::{Curve, SweepKey};
 
@@ -98,6 +99,20 @@ impl Live {
             Err(reason) => self.report = Some(Err(reason)),
         }
         true
+    }
+
+    /// What a thread needs to project the plan; absent while model or machine are.
+    pub(crate) fn basis(&self, plan: &Plan) -> Option<Basis> {
+        self.good_report()?;
+        Some(Basis {
+            engine: engine::find(&plan.engine)?,
+            model: self.subject.model.clone()?,
+            draft: self.subject.draft.clone(),
+            beside: Arc::clone(&self.subject.beside),
+            machine: self.subject.machine.clone()?,
+            settings: self.settings.clone(),
+            fit: plan.fit.clone(),
+        })
     }
 
     /// The model and machine of the last refresh.

@@ -3,10 +3,13 @@
 //! [`App`] holds the plan on the desk and everything derived from it; `panels` are free functions that show a part of
 //! it and edit the plan; what does I/O or changes the window is a [`command::Command`], run at the end of the frame.
 
+mod basis;
 pub mod chooser;
 pub mod command;
 mod dialogs;
 pub mod document;
+mod fits;
+mod fitting;
 mod fonts;
 mod format;
 mod history;
@@ -40,6 +43,7 @@ use crate::plan::Plan;
 use chooser::PathChooser;
 use command::{Command, Queue};
 use document::Document;
+use fitting::Fitting;
 use history::Edit;
 use jobs::{Detector, Jobs, Threads};
 use library::Library;
@@ -79,6 +83,7 @@ pub struct App {
     /// What is derived from the plan.
     live: Live,
     subjects: Subjects,
+    fitting: Fitting,
     library: Library,
     jobs: Jobs,
     queue: Queue,
@@ -109,6 +114,7 @@ impl App {
             preferences,
             live: Live::default(),
             subjects: Subjects::default(),
+            fitting: Fitting::default(),
             library: Library::new(presets.as_deref()),
             jobs: Jobs::new(context.clone(), threads),
             queue: Queue::default(),
@@ -131,6 +137,9 @@ impl App {
         self.take_news();
         self.take_drops(&context);
         self.refresh();
+        if self.advance_fit() {
+            self.refresh();
+        }
         if self.state.dialog.is_none() {
             self.queue.send_shortcuts(&context);
         }
@@ -267,10 +276,13 @@ impl App {
     }
 
     fn picture(&mut self, ui: &mut Ui) {
+        let basis = self.live.basis(&self.document.plan);
         let context = panels::Picture {
             texts: self.texts,
             live: &self.live,
             subjects: &self.subjects,
+            fitting: &self.fitting,
+            answer: basis.and_then(|basis| self.fitting.answer(&basis)),
         };
         let wanted = panels::picture(
             ui,
@@ -311,8 +323,8 @@ impl App {
 
     /// Nothing is under way or out of date.
     pub fn settled(&self) -> bool {
-        use jobs::Task::{Beside, Detect, Draft, Model, Open, Sweep};
-        ![Detect, Open, Model, Draft, Beside, Sweep]
+        use jobs::Task::{Beside, Detect, Draft, Fit, Model, Open, Sweep};
+        ![Detect, Open, Model, Draft, Beside, Sweep, Fit]
             .into_iter()
             .any(|task| self.jobs.busy(task))
     }

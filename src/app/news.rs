@@ -57,6 +57,7 @@ impl App {
                     result,
                 } => self.saved(content, path, result),
                 News::Swept(key, curve) => self.live.keep_curve(*key, *curve),
+                News::Fitted(basis, answer) => self.fitting.keep(*basis, *answer),
             }
         }
     }
@@ -119,6 +120,9 @@ impl App {
             Command::Show(tab) => self.state.tab = tab,
             Command::ChooseModel => self.state.models.asked = true,
             Command::ChooseMachine => self.state.machines.asked = true,
+            Command::Fit(objective) => self.fit(objective, context),
+            Command::Unpin(names) => self.unpin(&names, context),
+            Command::Take(place) => self.take(place),
             Command::Undo => self.turn_back(Document::undo),
             Command::Redo => self.turn_back(Document::redo),
             Command::Quit => {

@@ -1,62 +1,24 @@
 //! Memory against one setting: many reports, made beside the window.
 
-use crate::report::Beside;
-use std::sync::Arc;
-
 use crate::engine::setting::{Kind, Scope, Setting, Step};
-use crate::engine::{Axis, Engine, Memo, setting};
-use crate::hardware::Machine;
-use crate::model::Model;
-use crate::plan::{FitOptions, LaunchOptions, Settings, Value};
+use crate::engine::{Axis, Memo, setting};
+use crate::plan::{LaunchOptions, Value};
 use crate::projection::Category;
-use crate::report::{Report, Request, Verdict, report};
+use crate::report::{Report, Verdict, report};
 use crate::units::Bytes;
+
+use super::basis::Basis;
 
 /// Values along an axis; more cannot be told apart on a screen.
 const POINTS: usize = 64;
 
 /// Everything that a sweep depends on.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct SweepKey {
-    /// Who runs it.
-    pub(crate) engine: &'static dyn Engine,
-    /// What is loaded.
-    pub(crate) model: Arc<Model>,
-    /// What drafts for it.
-    pub(crate) draft: Option<Arc<Model>>,
-    /// What runs beside it.
-    pub(crate) beside: Arc<[Beside]>,
-    /// On what.
-    pub(crate) machine: Arc<Machine>,
-    /// As written, without the swept one.
-    pub(crate) settings: Settings,
-    /// The `[fit]` table.
-    pub(crate) fit: FitOptions,
+    /// The plan, without the swept setting.
+    pub(crate) basis: Basis,
     /// What is swept.
     pub(crate) axis: Axis,
-}
-
-impl PartialEq for SweepKey {
-    fn eq(&self, other: &Self) -> bool {
-        let Self {
-            engine,
-            model,
-            draft,
-            beside,
-            machine,
-            settings,
-            fit,
-            axis,
-        } = self;
-        engine.id() == other.engine.id()
-            && Arc::ptr_eq(model, &other.model)
-            && *draft == other.draft
-            && *beside == other.beside
-            && Arc::ptr_eq(machine, &other.machine)
-            && *axis == other.axis
-            && *fit == other.fit
-            && *settings == other.settings
-    }
 }
 
 /// One curve per device and category.
@@ -135,16 +97,14 @@ pub(crate) fn by_category(terms: &crate::projection::DeviceTerms) -> Vec<(Catego
 
 /// Reports along the axis. What the engine refuses has no point.
 pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
-    let SweepKey {
+    let SweepKey { basis, axis } = key;
+    let Basis {
         engine,
         model,
-        draft,
-        beside,
         machine,
         settings,
-        fit,
-        axis,
-    } = key;
+        ..
+    } = basis;
     let Some(setting) = setting::find(*engine, axis.setting) else {
         return Curve::default();
     };
@@ -154,22 +114,13 @@ pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
         machine,
         settings,
     };
+    let launch = LaunchOptions::default();
     let points = values(setting, &scope, axis.logarithmic)
         .into_iter()
         .filter_map(|value| {
             let mut settings = settings.clone();
             settings.insert(axis.setting.to_owned(), Value::Integer(value));
-            let request = Request {
-                engine: *engine,
-                model,
-                draft: draft.as_deref(),
-                beside,
-                machine,
-                settings: &settings,
-                fit,
-                launch: &LaunchOptions::default(),
-            };
-            let report = report(&request, memo).ok()?;
+            let report = report(&basis.request(&settings, &launch), memo).ok()?;
             let empty = report
                 .devices
                 .iter()

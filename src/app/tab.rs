@@ -10,17 +10,20 @@ pub enum Tab {
     Memory,
     /// Memory against a setting.
     Curves,
+    /// What else would be good.
+    Options,
 }
 
 impl Tab {
     /// Every tab, in order.
-    pub const ALL: [Self; 2] = [Self::Memory, Self::Curves];
+    pub const ALL: [Self; 3] = [Self::Memory, Self::Curves, Self::Options];
 
     /// What the tab is called.
     pub const fn text(self, texts: &Texts) -> &'static str {
         match self {
             Self::Memory => texts.tab_memory,
             Self::Curves => texts.tab_curves,
+            Self::Options => texts.tab_options,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! What panels look at and do not change.
 
+use std::sync::Arc;
+
+use crate::app::fitting::{Answer, Fitting};
 use crate::app::library::Library;
 use crate::app::live::Live;
 use crate::app::subject::Subjects;
@@ -27,4 +30,8 @@ pub(crate) struct Picture<'a> {
     pub(crate) live: &'a Live,
     /// What was found.
     pub(crate) subjects: &'a Subjects,
+    /// What was asked of the search for the best settings.
+    pub(crate) fitting: &'a Fitting,
+    /// What it found last, and whether that is of the plan as it is.
+    pub(crate) answer: Option<(&'a Arc<Answer>, bool)>,
 }

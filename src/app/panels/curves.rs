@@ -1,7 +1,5 @@
 //! Memory against a setting, stacked by category, with the line that must not be passed.
 
-use std::sync::Arc;
-
 use eframe::egui::Ui;
 
 use crate::app::format;
@@ -33,7 +31,9 @@ pub(super) fn curves(
         .get(state.axis)
         .or_else(|| engine.axes().first())
         .copied()?;
-    let key = sweep_key(context, engine, plan, axis)?;
+    let mut basis = context.live.basis(plan)?;
+    basis.settings.shift_remove(axis.setting);
+    let key = SweepKey { basis, axis };
     let (curve, fresh) = context.live.curve(&key);
     let device = device(report, state);
     ui.horizontal_wrapped(|ui| {
@@ -70,27 +70,6 @@ pub(super) fn curves(
         widgets::fact(ui, texts.computing);
     }
     (!fresh).then_some(key)
-}
-
-fn sweep_key(
-    context: &Picture<'_>,
-    engine: &'static dyn Engine,
-    plan: &Plan,
-    axis: Axis,
-) -> Option<SweepKey> {
-    let subject = context.live.subject();
-    let mut settings = context.live.settings.clone();
-    settings.shift_remove(axis.setting);
-    Some(SweepKey {
-        engine,
-        model: subject.model.clone()?,
-        draft: subject.draft.clone(),
-        beside: Arc::clone(&subject.beside),
-        machine: subject.machine.clone()?,
-        settings,
-        fit: plan.fit.clone(),
-        axis,
-    })
 }
 
 /// Place of the device shown: the chosen one, else the fullest.

@@ -1,5 +1,6 @@
 //! The parts of the window. Each is a function that takes exactly what it shows and edits.
 
+mod advice;
 mod bars;
 mod beside;
 mod context;
@@ -16,9 +17,11 @@ mod margin;
 mod model;
 mod notes;
 mod notices;
+mod options;
 mod picture;
 mod setting_row;
 mod settings;
+mod speed;
 mod table;
 mod top;
 mod verdict;

@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::report::Report;
 
 use super::context::Picture;
-use super::{bars, curves, table, verdict};
+use super::{advice, bars, curves, options, speed, table, verdict};
 
 /// Shows the picture; returns a sweep that is wanted and not there yet.
 pub(crate) fn picture(
@@ -57,7 +57,8 @@ fn report_ui(
     let texts = context.texts;
     uncounted(ui, context);
     verdict::verdict(ui, texts, report, plan);
-    ui.add_space(GRID);
+    speed::speed(ui, texts, report);
+    advice::advice(ui, context, report, plan, queue);
     tabs(ui, texts, state.tab, queue);
     ui.add_space(2.0 * GRID);
     match state.tab {
@@ -68,6 +69,10 @@ fn report_ui(
             None
         }
         Tab::Curves => curves::curves(ui, context, report, plan, state),
+        Tab::Options => {
+            options::options(ui, context, queue);
+            None
+        }
     }
 }
 

@@ -3,15 +3,19 @@
 use eframe::egui::{CollapsingHeader, RichText, Ui};
 
 use crate::app::pins;
+use crate::app::texts::Texts;
 use crate::app::theme::{self, GRID, SECTION_GAP, Tokens};
 use crate::app::widgets;
-use crate::engine::setting::{Group, Scope};
+use crate::engine::meaning::Meaning;
+use crate::engine::setting::{Group, Scope, Setting};
 use crate::engine::{self, Engine};
 use crate::plan::Plan;
+use crate::report::Report;
 
 use super::context::Inputs;
 use super::margin;
 use super::setting_row::{Limit, Row, setting_row};
+use super::speed;
 
 /// Shows every setting of the plan's engine; nothing until model and machine are known, on which bounds depend.
 pub(super) fn settings(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan) {
@@ -98,5 +102,21 @@ fn rows(
             (true, true) => pins::unpin(&mut plan.fit, setting.name),
             (true, false) => pins::pin(&mut plan.fit, setting.name),
         }
+        if let Some(report) = report {
+            quality(ui, context.texts, report, setting);
+        }
+    }
+}
+
+/// What the format costs that a setting names; nothing below other settings.
+fn quality(ui: &mut Ui, texts: &Texts, report: &Report, setting: &Setting) {
+    let means = |meaning: Meaning| {
+        let mut counterparts = setting.counterparts.iter();
+        counterparts.any(|counterpart| counterpart.meaning == meaning)
+    };
+    if means(Meaning::Weights) {
+        speed::quality(ui, texts, report.quality.weights);
+    } else if means(Meaning::CachedValues) {
+        speed::quality(ui, texts, report.quality.cache);
     }
 }

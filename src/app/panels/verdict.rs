@@ -1,24 +1,17 @@
-//! Does it fit? One sentence, and the changes that would help most.
+//! Does it fit? One sentence, and the figures beside it.
 
 use crate::engine::Margin;
 use eframe::egui::{FontSelection, Label, RichText, Sense, Ui, text::LayoutJob};
 
 use crate::app::format;
 use crate::app::texts::{Texts, fill};
-use crate::app::theme::{self, GRID, Tokens};
-use crate::app::widgets;
-use crate::engine;
-use crate::plan::{Plan, Settings, Value};
-use crate::projection::{Fix, Note, Severity, grouped};
+use crate::app::theme::{self, Tokens};
+use crate::plan::Plan;
+use crate::projection::{Severity, grouped};
 use crate::report::{Report, Verdict};
 
-use super::notes;
-
-/// Most changes offered below the sentence.
-const FIXES: usize = 3;
-
-/// Shows the sentence, the figures beside it, and the changes that would help.
-pub(super) fn verdict(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan) {
+/// Shows the sentence and the figures beside it.
+pub(super) fn verdict(ui: &mut Ui, texts: &Texts, report: &Report, plan: &Plan) {
     let tokens = Tokens::of(ui);
     let (word, rest) = sentence(texts, report);
     let style = ui.style().clone();
@@ -59,7 +52,6 @@ pub(super) fn verdict(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Pl
     // One line whatever it says, so that the picture does not jump.
     ui.add(Label::new(figures).truncate().sense(Sense::hover()))
         .on_hover_text(texts.figures_help);
-    fixes(ui, texts, report, plan);
 }
 
 /// The coloured word and what follows it.
@@ -147,49 +139,4 @@ fn figures(texts: &Texts, report: &Report, margin: Margin) -> String {
     }
     figures.push(format!("{} {}", report.engine, report.engine_version));
     figures.join(" · ")
-}
-
-fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan) {
-    let refused = report.verdict == Verdict::Refused;
-    let helps = |note: &&Note| {
-        if refused {
-            note.severity == Severity::Error
-        } else {
-            note.fix.as_ref().is_some_and(|fix| fix.gain.is_some())
-        }
-    };
-    let of_notes = report.notes.iter().filter(helps);
-    let mut fixes: Vec<(Fix, &str)> = of_notes
-        .filter_map(|note| Some((note.fix.clone()?, note.message.as_str())))
-        .collect();
-    let tight = report.verdict == Verdict::Tight && !report.margin_kept_by_engine();
-    if tight && let Some(fix) = shorter_context(report, plan) {
-        fixes.push((fix, texts.fits_up_to_help));
-    }
-    ui.add_space(GRID);
-    ui.horizontal_wrapped(|ui| {
-        // The row keeps its place where there is nothing to offer, so that the picture does not jump.
-        ui.set_min_height(24.0);
-        for (fix, why) in fixes.iter().take(FIXES) {
-            let text = notes::fix_text(texts, plan, fix);
-            if widgets::chip(ui, &text, false)
-                .on_hover_text(*why)
-                .clicked()
-            {
-                notes::apply(plan, fix);
-            }
-        }
-    });
-}
-
-/// The longest context that fits, where that is less than the plan's.
-fn shorter_context(report: &Report, plan: &Plan) -> Option<Fix> {
-    let axis = engine::find(&plan.engine)?.axes().first()?.setting;
-    let most = i64::try_from(report.derived.max_context_tokens?).ok()?;
-    let Some(Value::Integer(now)) = report.settings.get(axis) else {
-        return None;
-    };
-    let mut set = Settings::new();
-    set.insert(axis.to_owned(), Value::Integer(most));
-    (*now > most).then_some(Fix { set, gain: None })
 }

@@ -2,7 +2,9 @@
 
 mod english;
 
+use crate::advisor::Objective;
 use crate::projection::Category;
+use crate::quality::Effect;
 
 pub use english::ENGLISH;
 
@@ -149,6 +151,34 @@ pub struct Texts {
     pub fits_at_no_value: &'static str,
     pub tab_memory: &'static str,
     pub tab_curves: &'static str,
+    pub tab_options: &'static str,
+    pub fit: &'static str,
+    pub fit_help: &'static str,
+    pub objectives_help: &'static str,
+    pub unpin_all: &'static str,
+    pub unpin_all_help: &'static str,
+    pub pinned_count: &'static str,
+    pub take: &'static str,
+    pub searching: &'static str,
+    pub chose: &'static str,
+    pub chose_nothing_new: &'static str,
+    pub gave_up: &'static str,
+    pub other_choices: &'static str,
+    pub best: &'static str,
+    pub chosen: &'static str,
+    pub users: &'static str,
+    pub one_user: &'static str,
+    pub some_users: &'static str,
+    pub context: &'static str,
+    pub weights: &'static str,
+    pub speed_column: &'static str,
+    pub gives_up: &'static str,
+    pub all_on_gpu: &'static str,
+    pub part_on_gpu: &'static str,
+    pub experts_in_ram: &'static str,
+    pub cache_in: &'static str,
+    pub options_help: &'static str,
+    pub no_options: &'static str,
     pub fits: &'static str,
     pub tight: &'static str,
     pub exceeds: &'static str,
@@ -161,6 +191,24 @@ pub struct Texts {
     pub per_token: &'static str,
     pub longest_context: &'static str,
     pub longest_context_kept: &'static str,
+    pub decode: &'static str,
+    pub decode_all: &'static str,
+    pub prefill: &'static str,
+    pub first_token: &'static str,
+    pub loading: &'static str,
+    pub speed_help: &'static str,
+    pub decode_help: &'static str,
+    pub decode_all_help: &'static str,
+    pub prefill_help: &'static str,
+    pub first_token_help: &'static str,
+    pub loading_help: &'static str,
+    pub seconds: &'static str,
+    pub minutes: &'static str,
+    pub evidence_perplexity: &'static str,
+    pub evidence_divergence: &'static str,
+    pub evidence_points: &'static str,
+    pub evidence_help: &'static str,
+    pub no_evidence: &'static str,
     pub free: &'static str,
     pub over: &'static str,
     pub of: &'static str,
@@ -233,6 +281,8 @@ pub struct Texts {
     pub warning: &'static str,
     pub hint: &'static str,
     categories: [&'static str; Category::ALL.len()],
+    objectives: [&'static str; Objective::ALL.len()],
+    effects: [&'static str; 5],
 }
 
 impl Texts {
@@ -243,6 +293,29 @@ impl Texts {
             .zip(self.categories)
             .find(|(known, _)| **known == category)
             .map_or("", |(_, name)| name)
+    }
+}
+
+impl Texts {
+    /// What an objective is called.
+    pub fn objective(&self, objective: Objective) -> &'static str {
+        Objective::ALL
+            .iter()
+            .zip(self.objectives)
+            .find(|(known, _)| **known == objective)
+            .map_or("", |(_, name)| name)
+    }
+
+    /// How much a format is felt.
+    pub const fn effect(&self, effect: Effect) -> &'static str {
+        let [indistinguishable, slight, visible, heavy, broken] = self.effects;
+        match effect {
+            Effect::Indistinguishable => indistinguishable,
+            Effect::Slight => slight,
+            Effect::Visible => visible,
+            Effect::Heavy => heavy,
+            Effect::Broken => broken,
+        }
     }
 }
 

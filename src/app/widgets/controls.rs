@@ -96,6 +96,28 @@ pub(crate) fn chip(ui: &mut Ui, text: &str, selected: bool) -> Response {
     response
 }
 
+/// A small button that does something at once.
+pub(crate) fn chip_accent(ui: &mut Ui, text: &str) -> Response {
+    let tokens = Tokens::of(ui);
+    let ink = if ui.visuals().dark_mode {
+        tokens.canvas
+    } else {
+        tokens.text_on_colour
+    };
+    let label = RichText::new(text)
+        .text_style(theme::small_strong())
+        .color(ink);
+    tinted(ui, tokens.accent, tokens.accent_hover, Stroke::NONE, |ui| {
+        ui.spacing_mut().button_padding = Vec2::new(12.0, 1.0);
+        ui.spacing_mut().interact_size.y = 18.0;
+        ui.add(
+            Button::new(label)
+                .corner_radius(9)
+                .wrap_mode(TextWrapMode::Extend),
+        )
+    })
+}
+
 /// A button of mere text in the accent's colour.
 pub(crate) fn link(ui: &mut Ui, text: &str) -> Response {
     let tokens = Tokens::of(ui);

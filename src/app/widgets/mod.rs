@@ -10,8 +10,8 @@ mod track;
 
 pub(crate) use bar::{Axis, Segment, Whose, bar};
 pub(crate) use controls::{
-    chip, fact, field, field_of, focus_ring, ghost, line_edit, link, primary, reset, row, section,
-    segmented, switch,
+    chip, chip_accent, fact, field, field_of, focus_ring, ghost, line_edit, link, primary, reset,
+    row, section, segmented, switch,
 };
 pub(crate) use drop_down::{DropDown, drop_down};
 pub(crate) use glyph::{dot, mark, pin, theme_switch};

@@ -1,0 +1,101 @@
+//! Asking for the best settings, and taking them.
+
+use eframe::egui::Context;
+
+use crate::advisor::{Choice, Objective};
+
+use super::App;
+use super::fitting::{self, Answer, Applied, Found};
+use super::pins;
+use super::tab::Tab;
+
+impl App {
+    /// Looks for the best settings; they are applied once they are known.
+    pub(super) fn fit(&mut self, objective: Option<Objective>, context: &Context) {
+        let plan = &mut self.document.plan;
+        let objective = objective.unwrap_or_else(|| fitting::objective(&plan.fit));
+        if fitting::objective(&plan.fit) != objective {
+            self.document.step();
+            fitting::set_objective(&mut self.document.plan, objective);
+        }
+        self.fitting.wanted = Some(context.input(|input| input.time));
+        context.request_repaint();
+    }
+
+    /// Lets fitting change these settings again, and fits.
+    pub(super) fn unpin(&mut self, names: &[String], context: &Context) {
+        self.document.step();
+        for name in names {
+            pins::unpin(&mut self.document.plan.fit, name);
+        }
+        self.fit(None, context);
+    }
+
+    /// Takes one of the settings that were found.
+    pub(super) fn take(&mut self, place: usize) {
+        let Some(basis) = self.live.basis(&self.document.plan) else {
+            return;
+        };
+        let Some((answer, _)) = self.fitting.answer(&basis) else {
+            return;
+        };
+        let Answer::Fits(found) = &**answer else {
+            return;
+        };
+        let Some(mut found) = found.get(place).cloned() else {
+            return;
+        };
+        // What was pinned since the list was made stays.
+        let Choice { set, unset, .. } = &mut found.choice;
+        set.retain(|name, _| !pins::is_pinned(&basis.fit, name));
+        unset.retain(|name| !pins::is_pinned(&basis.fit, name));
+        found.settings = basis.settings;
+        found.choice.apply(basis.engine, &mut found.settings);
+        self.apply(found);
+    }
+
+    fn apply(&mut self, found: Found) {
+        let before = self.document.plan.settings.clone();
+        if before != found.settings {
+            self.document.step();
+            self.document.plan.settings.clone_from(&found.settings);
+        }
+        self.fitting.applied = Some(Applied {
+            objective: fitting::objective(&self.document.plan.fit),
+            found,
+            before,
+        });
+    }
+
+    /// Starts a search that is wanted, be it to apply the best or to list all; says whether something was applied.
+    pub(super) fn advance_fit(&mut self) -> bool {
+        let wanted = self.fitting.wanted.is_some();
+        if !wanted && self.state.tab != Tab::Options {
+            return false;
+        }
+        let Some(basis) = self.live.basis(&self.document.plan) else {
+            // Nothing is there that could be fitted.
+            self.fitting.wanted = None;
+            return false;
+        };
+        match self.fitting.answer(&basis) {
+            Some((answer, true)) => {
+                let best = match &**answer {
+                    Answer::Fits(found) => found.first().cloned(),
+                    Answer::Impossible(_) | Answer::Wrong(_) => None,
+                };
+                self.fitting.wanted = None;
+                let best = best.filter(|_| wanted);
+                let applied = best.is_some();
+                if let Some(best) = best {
+                    self.apply(best);
+                }
+                applied
+            }
+            _ => {
+                self.jobs.fit(basis, self.live.memo());
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What to do: the search for the best settings, what it chose, and changes that would mend the plan.
+
+use eframe::egui::{Label, RichText, Sense, Ui};
+
+use crate::advisor::{Impossible, Objective};
+use crate::app::command::{Command, Queue};
+use crate::app::fitting::{self, Answer, Applied};
+use crate::app::tab::Tab;
+use crate::app::texts::{Texts, fill};
+use crate::app::theme::Tokens;
+use crate::app::widgets;
+use crate::engine::{self, setting};
+use crate::plan::{Plan, Settings, Value};
+use crate::projection::{Fix, Note, Severity};
+use crate::report::{Report, Verdict};
+
+use super::context::Picture;
+use super::notes;
+use super::options;
+
+/// Most changes offered.
+const FIXES: usize = 3;
+/// A search that takes longer, in seconds, is seen to be under way.
+const PATIENCE: f64 = 0.1;
+/// Height of a row, kept where there is nothing to say, so that the picture does not jump.
+const ROW: f32 = 24.0;
+
+/// Shows the row that asks for the best settings, and below it what came of it or what would help.
+pub(super) fn advice(
+    ui: &mut Ui,
+    context: &Picture<'_>,
+    report: &Report,
+    plan: &mut Plan,
+    queue: &mut Queue,
+) {
+    ui.horizontal_wrapped(|ui| {
+        ui.set_min_height(ROW);
+        ui.spacing_mut().item_spacing.x = 6.0;
+        objectives(ui, context, plan, queue);
+    });
+    ui.horizontal_wrapped(|ui| {
+        ui.set_min_height(ROW);
+        let texts = context.texts;
+        let impossible = context.answer.and_then(|(answer, fresh)| match &**answer {
+            Answer::Impossible(impossible) if fresh => Some(impossible),
+            _ => None,
+        });
+        if let Some(impossible) = impossible {
+            impossible_ui(ui, texts, impossible, plan, queue);
+            return;
+        }
+        if let Some(applied) = context.fitting.in_force(&context.live.settings) {
+            chose(ui, texts, applied, queue);
+            return;
+        }
+        fixes(ui, texts, report, plan);
+    });
+}
+
+fn objectives(ui: &mut Ui, context: &Picture<'_>, plan: &Plan, queue: &mut Queue) {
+    let texts = context.texts;
+    let fit = Command::Fit(None);
+    if widgets::chip_accent(ui, fit.text(texts))
+        .on_hover_text(fit.hover(texts, ui.ctx()))
+        .clicked()
+    {
+        queue.send(fit);
+    }
+    let chosen = fitting::objective(&plan.fit);
+    for objective in Objective::ALL {
+        let name = texts.objective(objective);
+        if widgets::chip(ui, name, objective == chosen)
+            .on_hover_text(texts.objectives_help)
+            .clicked()
+        {
+            queue.send(Command::Fit(Some(objective)));
+        }
+    }
+    pins(ui, texts, plan, queue);
+    if let Some(since) = context.fitting.wanted {
+        let waited = ui.input(|input| input.time) - since;
+        if waited > PATIENCE {
+            ui.spinner();
+            widgets::fact(ui, texts.searching);
+        } else {
+            let rest = (PATIENCE - waited) as f32;
+            ui.ctx().request_repaint_after_secs(rest);
+        }
+    }
+}
+
+/// What the search must leave alone, and how to let it.
+fn pins(ui: &mut Ui, texts: &Texts, plan: &Plan, queue: &mut Queue) {
+    if plan.fit.pinned.is_empty() {
+        return;
+    }
+    let engine = engine::find(&plan.engine);
+    let label = |name: &String| {
+        let setting = engine.and_then(|engine| setting::find(engine, name));
+        setting.map_or_else(|| name.clone(), |setting| setting.label.to_owned())
+    };
+    let names: Vec<String> = plan.fit.pinned.iter().map(label).collect();
+    let count = names.len().to_string();
+    let help = format!("{}\n{}", texts.unpin_all_help, names.join("\n"));
+    if widgets::link(ui, &fill(texts.pinned_count, &[("count", &count)]))
+        .on_hover_text(help)
+        .clicked()
+    {
+        queue.send(Command::Unpin(plan.fit.pinned.clone()));
+    }
+}
+
+/// Nothing fits: why, and which pin would have to give.
+fn impossible_ui(
+    ui: &mut Ui,
+    texts: &Texts,
+    impossible: &Impossible,
+    plan: &mut Plan,
+    queue: &mut Queue,
+) {
+    let Impossible {
+        pin,
+        message,
+        set,
+        gain,
+    } = impossible;
+    let text = RichText::new(message).color(Tokens::of(ui).bad);
+    ui.add(Label::new(text).wrap());
+    if let Some(pin) = pin {
+        let engine = engine::find(&plan.engine);
+        let setting = engine.and_then(|engine| setting::find(engine, pin));
+        let label = setting.map_or(pin.as_str(), |setting| setting.label);
+        if widgets::chip(ui, &fill(texts.unpin, &[("setting", label)]), false).clicked() {
+            queue.send(Command::Unpin(vec![pin.clone()]));
+        }
+    }
+    if !set.is_empty() {
+        let fix = Fix {
+            set: set.clone(),
+            gain: *gain,
+        };
+        if widgets::chip(ui, &notes::fix_text(texts, plan, &fix), false).clicked() {
+            notes::apply(plan, &fix);
+        }
+    }
+}
+
+/// What was chosen, and what it gave up.
+fn chose(ui: &mut Ui, texts: &Texts, applied: &Applied, queue: &mut Queue) {
+    let Applied {
+        objective,
+        found,
+        before,
+    } = applied;
+    let figures = options::sentence(texts, found);
+    let nothing_new = *before == found.settings;
+    let template = if nothing_new {
+        texts.chose_nothing_new
+    } else {
+        texts.chose
+    };
+    let objective = texts.objective(*objective);
+    let mut text = fill(template, &[("objective", objective), ("figures", &figures)]);
+    if !found.choice.gives_up.is_empty() {
+        text += &fill(texts.gave_up, &[("what", &found.choice.gives_up)]);
+    }
+    let link = RichText::new(text.clone()).color(Tokens::of(ui).text);
+    // The link keeps its place behind the sentence.
+    let width = (ui.available_width() - 96.0).max(160.0);
+    ui.allocate_ui(eframe::egui::vec2(width, ROW), |ui| {
+        ui.set_max_width(width);
+        ui.add(Label::new(link).truncate().sense(Sense::hover()))
+            .on_hover_ui(|ui| options::details(ui, texts, found));
+    });
+    let show = Command::Show(Tab::Options);
+    if widgets::link(ui, texts.other_choices)
+        .on_hover_text(show.hover(texts, ui.ctx()))
+        .clicked()
+    {
+        queue.send(show);
+    }
+}
+
+fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan) {
+    let refused = report.verdict == Verdict::Refused;
+    let helps = |note: &&Note| {
+        if refused {
+            note.severity == Severity::Error
+        } else {
+            note.fix.as_ref().is_some_and(|fix| fix.gain.is_some())
+        }
+    };
+    let of_notes = report.notes.iter().filter(helps);
+    let mut fixes: Vec<(Fix, &str)> = of_notes
+        .filter_map(|note| Some((note.fix.clone()?, note.message.as_str())))
+        .collect();
+    let tight = report.verdict == Verdict::Tight && !report.margin_kept_by_engine();
+    if tight && let Some(fix) = shorter_context(report, plan) {
+        fixes.push((fix, texts.fits_up_to_help));
+    }
+    for (fix, why) in fixes.iter().take(FIXES) {
+        let text = notes::fix_text(texts, plan, fix);
+        if widgets::chip(ui, &text, false)
+            .on_hover_text(*why)
+            .clicked()
+        {
+            notes::apply(plan, fix);
+        }
+    }
+}
+
+/// The longest context that fits, where that is less than the plan's.
+fn shorter_context(report: &Report, plan: &Plan) -> Option<Fix> {
+    let axis = engine::find(&plan.engine)?.axes().first()?.setting;
+    let most = i64::try_from(report.derived.max_context_tokens?).ok()?;
+    let Some(Value::Integer(now)) = report.settings.get(axis) else {
+        return None;
+    };
+    let mut set = Settings::new();
+    set.insert(axis.to_owned(), Value::Integer(most));
+    (*now > most).then_some(Fix { set, gain: None })
+}

@@ -1,0 +1,111 @@
+//! The best settings, found, listed and taken.
+
+use eframe::egui::{Key, Role};
+use plimsoll::plan::{Plan, Value};
+
+use crate::desk::Desk;
+
+fn plan(desk: &Desk) -> Plan {
+    desk.app().document.plan.clone()
+}
+
+fn context(desk: &Desk) -> i64 {
+    match plan(desk).settings.get("ctx_size") {
+        Some(Value::Integer(tokens)) => *tokens,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ready() -> Desk {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 14b");
+    desk
+}
+
+#[test]
+fn the_best_is_applied_told_and_taken_back_in_one_step() {
+    let mut desk = ready();
+    desk.slide("Context", 4096);
+    desk.click(Role::Button, "Unpin Context");
+    let before = plan(&desk);
+    desk.click(Role::Button, "Longest context");
+    assert!(context(&desk) > 8192, "{}", context(&desk));
+    assert_eq!(plan(&desk).fit.objective.as_deref(), Some("context"));
+    assert!(plan(&desk).fit.pinned.is_empty(), "fitting pins nothing");
+    desk.sees("Longest context: ");
+    desk.misses("Does not fit");
+    desk.command(Key::Z);
+    assert_eq!(plan(&desk).settings, before.settings);
+}
+
+#[test]
+fn what_is_pinned_is_left_alone_and_can_be_let_go() {
+    let mut desk = ready();
+    desk.slide("Context", 4096);
+    desk.choose("KV cache, keys", "q8_0");
+    desk.choose("KV cache, values", "q8_0");
+    desk.sees("3 pinned");
+    desk.command(Key::F);
+    assert_eq!(context(&desk), 4096);
+    let settings = plan(&desk).settings;
+    assert_eq!(
+        settings.get("cache_type_k"),
+        Some(&Value::Text("q8_0".to_owned()))
+    );
+    desk.click(Role::Button, "3 pinned");
+    assert!(plan(&desk).fit.pinned.is_empty());
+    assert!(context(&desk) >= 8192, "{}", context(&desk));
+}
+
+#[test]
+fn where_nothing_fits_it_is_said() {
+    let mut desk = Desk::new("1x-rtx-3060-12gb");
+    desk.search("Model", "deepseek-r1");
+    let before = plan(&desk).settings;
+    desk.click(Role::Button, "Fit");
+    assert_eq!(plan(&desk).settings, before);
+    desk.sees("fits");
+    desk.misses("Balanced: ");
+}
+
+#[test]
+fn options_are_listed_and_taken() {
+    let mut desk = ready();
+    desk.click(Role::Tab, "Options");
+    desk.sees("Gives up");
+    let rows = desk.texts_with(" GiB");
+    let rows: Vec<&String> = rows
+        .iter()
+        .filter(|row| row.contains("tokens/s, "))
+        .collect();
+    assert!(!rows.is_empty(), "no options");
+    let best = rows[0].clone();
+    desk.click(Role::Button, &best);
+    desk.command(Key::Num1);
+    desk.sees("Balanced: ");
+}
+
+#[test]
+fn an_idle_list_of_options_searches_no_more() {
+    let mut desk = ready();
+    desk.click(Role::Tab, "Options");
+    let made = desk.app().reports_made();
+    desk.harness.run_steps(5);
+    assert_eq!(desk.app().reports_made(), made);
+    desk.run();
+}
+
+#[test]
+fn estimates_are_ranges_and_say_that_they_are() {
+    let mut desk = ready();
+    let speed = desk.texts_with("tokens/s");
+    assert!(
+        speed
+            .iter()
+            .any(|text| text.starts_with("about ") && text.contains('–')),
+        "{speed:?}"
+    );
+    desk.sees("loads in ");
+    desk.choose("Weights", "Q2_K");
+    desk.sees("loss");
+}
