@@ -94,7 +94,8 @@ fn cells(ui: &Ui, rect: Rect, cells: [&str; 5], rest: &str, font: &FontId, weak:
 }
 
 fn head(ui: &mut Ui, texts: &Texts) {
-    let (_, rect) = line(ui, Sense::hover());
+    let (response, rect) = line(ui, Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::RowHeader, true, texts.gives_up));
     let font = theme::small().resolve(ui.style());
     let free = format!("{}, {}", texts.free_row, texts.gib);
     let names = [
