@@ -89,7 +89,7 @@ pub(crate) fn search(basis: &Basis, memo: &Memo) -> Answer {
     let launch = LaunchOptions::default();
     let fitted = match report::fit(&basis.request(&basis.settings, &launch), None, memo) {
         Ok(fitted) => fitted,
-        Err(FitError::Impossible(impossible)) => return Answer::Impossible(impossible),
+        Err(FitError::Impossible(impossible)) => return Answer::Impossible(*impossible),
         Err(error) => return Answer::Wrong(error.to_string()),
     };
     let found = std::iter::once(fitted.best).chain(fitted.others);

@@ -101,6 +101,7 @@ pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
     let Basis {
         engine,
         model,
+        draft,
         machine,
         settings,
         ..
