@@ -2,11 +2,13 @@
 
 mod devices;
 mod expectations;
+mod experts;
 mod fit;
 mod headline;
 mod json;
 mod named_file;
 
+pub use experts::{ExpertPrice, expert_prices, experts, place_experts};
 pub use fit::{FitError, fit};
 
 use crate::advisor;

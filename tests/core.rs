@@ -12,6 +12,8 @@ mod accuracy;
 mod advisor;
 #[path = "core/compute.rs"]
 mod compute;
+#[path = "core/experts.rs"]
+mod experts;
 #[path = "core/export/mod.rs"]
 mod export;
 #[path = "core/hardware/mod.rs"]

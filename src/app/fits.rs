@@ -3,11 +3,17 @@
 use eframe::egui::Context;
 
 use crate::advisor::{Choice, Objective};
+use crate::engine::{self, setting};
+use crate::plan::Settings;
 
 use super::App;
+use super::basis::Basis;
 use super::fitting::{self, Answer, Applied, Found};
+use super::format;
+use super::notice::Topic;
 use super::pins;
 use super::tab::Tab;
+use super::texts::fill;
 
 impl App {
     /// Looks for the best settings; they are applied once they are known.
@@ -70,7 +76,7 @@ impl App {
     /// Starts a search that is wanted, be it to apply the best or to list all; says whether something was applied.
     pub(super) fn advance_fit(&mut self) -> bool {
         let wanted = self.fitting.wanted.is_some();
-        if !wanted && self.state.tab != Tab::Options {
+        if self.restart || !wanted && self.state.tab != Tab::Options {
             return false;
         }
         let Some(basis) = self.live.basis(&self.document.plan) else {
@@ -96,6 +102,60 @@ impl App {
                 self.jobs.fit(basis, self.live.memo());
                 false
             }
+        }
+    }
+
+    /// Looks for the settings with which the plan starts afresh; says whether they are still being looked for.
+    pub(super) fn start(&mut self) -> bool {
+        let Some(basis) = self.starting_basis() else {
+            return false;
+        };
+        if self.subjects.waits_for_others() {
+            return true;
+        }
+        match self.fitting.start(&basis) {
+            Some(answer) => {
+                self.restart = false;
+                let found = match &*answer {
+                    Answer::Fits(found) => found.first().map(|found| found.settings.clone()),
+                    Answer::Impossible(_) | Answer::Wrong(_) => None,
+                };
+                // Nothing fits: the plan says by how much, from where most plans start.
+                let start = found.unwrap_or_else(|| self.live.starting_settings(&basis));
+                self.start_with(start);
+                false
+            }
+            None => {
+                self.jobs.fit(basis, self.live.memo());
+                true
+            }
+        }
+    }
+
+    /// Everything that the user decided, with the model and the machine that are there by now.
+    fn starting_basis(&self) -> Option<Basis> {
+        let plan = &self.document.plan;
+        let subject = self.subjects.subject();
+        let engine = engine::find(&plan.engine)?;
+        let settings = setting::canonical(engine, &pins::decided(plan)).ok()?;
+        Some(Basis {
+            engine,
+            model: subject.model?,
+            draft: subject.draft,
+            beside: subject.beside,
+            machine: subject.machine?,
+            settings,
+            fit: plan.fit.clone(),
+        })
+    }
+
+    fn start_with(&mut self, start: Settings) {
+        let before = self.document.plan.settings.clone();
+        pins::replace_unpinned(&mut self.document.plan, start);
+        let chosen = format::changes(&before, &self.document.plan, self.texts);
+        if !chosen.is_empty() {
+            let told = fill(self.texts.fitted, &[("settings", &chosen)]);
+            self.state.tell(Topic::Fit, told);
         }
     }
 }

@@ -59,6 +59,12 @@ impl Fitting {
         self.answer = Some((basis, Arc::new(answer)));
     }
 
+    /// The answer to this, if it is the last one.
+    pub(crate) fn start(&self, basis: &Basis) -> Option<Arc<Answer>> {
+        let (answer, fresh) = self.answer(basis)?;
+        fresh.then(|| Arc::clone(answer))
+    }
+
     /// The last answer, and whether it is one to this.
     pub(crate) fn answer(&self, basis: &Basis) -> Option<(&Arc<Answer>, bool)> {
         let (known, answer) = self.answer.as_ref()?;

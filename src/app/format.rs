@@ -133,6 +133,16 @@ pub(crate) fn range(estimate: Estimate) -> String {
     }
 }
 
+/// A difference of tokens per second, never "-0.0".
+pub(crate) fn speed_difference(tokens: f64) -> String {
+    let sign = if tokens < 0.0 { "−" } else { "+" };
+    let text = match tokens.abs() {
+        small if small < 1.0 => format!("{small:.2}"),
+        large => format!("{large:.1}"),
+    };
+    format!("{sign}{text}")
+}
+
 /// A time as a range, in seconds or minutes.
 pub(crate) fn seconds(estimate: Estimate, texts: &Texts) -> String {
     /// From here on, minutes say more.

@@ -11,8 +11,8 @@ use crate::catalog::models::ModelCatalog;
 use crate::engine::Memo;
 use crate::hardware::detection::Detection;
 use crate::hardware::probe::Progress;
-use crate::plan::ModelRef;
-use crate::report::Beside;
+use crate::plan::{LaunchOptions, ModelRef};
+use crate::report::{self, Beside, ExpertPrice};
 
 use super::basis::Basis;
 use super::chooser::{PathChooser, PathRequest, Purpose};
@@ -42,6 +42,8 @@ pub(crate) enum Task {
     Sweep,
     /// Looking for the best settings.
     Fit,
+    /// Asking what experts in main memory cost.
+    Price,
 }
 
 /// News from a thread.
@@ -93,6 +95,8 @@ pub(crate) enum News {
     },
     /// A search for the best settings is done.
     Fitted(Box<Basis>, Box<Answer>),
+    /// What experts in main memory cost is known.
+    Priced(Box<Basis>, Vec<ExpertPrice>),
     /// A sweep is done.
     Swept(Box<SweepKey>, Box<Curve>),
 }
@@ -219,6 +223,16 @@ impl Jobs {
         self.start(Task::Fit, "fit", move |tell| {
             let answer = fitting::search(&basis, &memo);
             tell(News::Fitted(Box::new(basis), Box::new(answer)));
+        });
+    }
+
+    /// Asks what one more layer of experts in main memory costs.
+    pub(crate) fn price(&mut self, basis: Basis, memo: Arc<Memo>) {
+        self.start(Task::Price, "price", move |tell| {
+            let launch = LaunchOptions::default();
+            let request = basis.request(&basis.settings, &launch);
+            let prices = report::expert_prices(&request, &memo);
+            tell(News::Priced(Box::new(basis), prices));
         });
     }
 

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
+use crate::engine::experts::ExpertLayers;
 use crate::engine::launch::LaunchInputs;
 use crate::engine::{self, Engine, Inputs, Margin, Memo, setting};
 use crate::export::{self, Export, File};
 use crate::hardware::Machine;
 use crate::model::Model;
 use crate::plan::{Plan, Settings};
-use crate::report::{self, Beside, Report, Request};
+use crate::report::{self, Beside, ExpertPrice, Report, Request};
 
 use super::basis::Basis;
-use super::pins;
 use super::sweep::{Curve, SweepKey};
 
 /// The model and the machine that the plan means.
@@ -60,6 +60,9 @@ pub(crate) struct Live {
     pub(crate) report: Option<Result<Arc<Report>, String>>,
     /// The launch for the chosen target, or why there is none.
     pub(crate) launch: Option<Result<File, String>>,
+    /// Layers of each GPU whose experts could be in main memory; none where none could.
+    pub(crate) experts: Vec<ExpertLayers>,
+    prices: Option<(Basis, Vec<ExpertPrice>)>,
     curve: Option<(SweepKey, Curve)>,
     /// How often a report was made; tests see by it that an idle window makes none.
     pub(crate) reports_made: u64,
@@ -83,8 +86,9 @@ impl Live {
             return true;
         };
         match derive(plan, subject, (model, machine), &self.memo) {
-            Ok((engine, settings, report)) => {
+            Ok((engine, settings, report, experts)) => {
                 self.reports_made += 1;
+                self.experts = experts;
                 self.launch = Some(launch(
                     plan,
                     target,
@@ -130,6 +134,30 @@ impl Live {
         self.report.as_ref()?.as_ref().ok()
     }
 
+    /// What one more layer of experts in main memory costs and gives, of this plan or one much like it.
+    pub(crate) fn prices(&self) -> &[ExpertPrice] {
+        let prices = self.prices.as_ref();
+        prices.map_or(&[], |(_, prices)| prices.as_slice())
+    }
+
+    /// What the prices are wanted for, where they are not known.
+    pub(crate) fn unpriced(&self, plan: &Plan) -> Option<Basis> {
+        if self.experts.is_empty() {
+            return None;
+        }
+        let basis = self.basis(plan)?;
+        let known = self
+            .prices
+            .as_ref()
+            .is_some_and(|(known, _)| *known == basis);
+        (!known).then_some(basis)
+    }
+
+    /// Keeps prices.
+    pub(crate) fn keep_prices(&mut self, basis: Basis, prices: Vec<ExpertPrice>) {
+        self.prices = Some((basis, prices));
+    }
+
     /// The last curve, and whether it is up to date for `key`.
     pub(crate) fn curve(&self, key: &SweepKey) -> (Option<&Curve>, bool) {
         match &self.curve {
@@ -143,28 +171,20 @@ impl Live {
         self.curve = Some((key, curve));
     }
 
-    /// The settings with which this model starts on this machine.
-    pub(crate) fn starting_settings(
-        &self,
-        plan: &Plan,
-        model: &Model,
-        machine: &Machine,
-    ) -> Settings {
-        let Some(engine) = engine::find(&plan.engine) else {
-            return Settings::new();
-        };
-        engine.starting_settings(&Inputs {
-            model,
-            draft: self.subject.draft.as_deref(),
-            machine,
-            settings: &pins::decided(plan),
-            margin: Margin::of_plan(&plan.fit),
+    /// The settings with which most plans start.
+    pub(crate) fn starting_settings(&self, basis: &Basis) -> Settings {
+        basis.engine.starting_settings(&Inputs {
+            model: &basis.model,
+            draft: basis.draft.as_deref(),
+            machine: &basis.machine,
+            settings: &basis.settings,
+            margin: Margin::of_plan(&basis.fit),
             memo: &self.memo,
         })
     }
 }
 
-type Derived = (&'static dyn Engine, Settings, Report);
+type Derived = (&'static dyn Engine, Settings, Report, Vec<ExpertLayers>);
 
 fn derive(
     plan: &Plan,
@@ -186,7 +206,8 @@ fn derive(
         launch: &plan.launch,
     };
     let report = report::report(&request, memo).map_err(|error| error.to_string())?;
-    Ok((engine, settings, report))
+    let experts = report::experts(&request, memo);
+    Ok((engine, settings, report, experts))
 }
 
 fn launch(

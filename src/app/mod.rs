@@ -52,7 +52,7 @@ use notice::Topic;
 use preferences::Preferences;
 use state::{Dialog, SetAside, UiState};
 use subject::Subjects;
-use texts::{Texts, fill};
+use texts::Texts;
 
 pub use run::{Error, Options, run};
 
@@ -140,6 +140,9 @@ impl App {
         if self.advance_fit() {
             self.refresh();
         }
+        if let Some(basis) = self.live.unpriced(&self.document.plan) {
+            self.jobs.price(basis, self.live.memo());
+        }
         if self.state.dialog.is_none() {
             self.queue.send_shortcuts(&context);
         }
@@ -222,26 +225,22 @@ impl App {
     fn refresh(&mut self) -> bool {
         let Self {
             document,
-            live,
             subjects,
             library,
             jobs,
             ..
         } = self;
         subjects.refresh(&document.plan, document.folder(), library, jobs);
-        if self.restart
-            && let (Some(model), Some(machine)) = (subjects.model.ready(), subjects.machine.ready())
-        {
-            self.restart = false;
-            let start = live.starting_settings(&document.plan, model, machine);
-            let before = document.plan.settings.clone();
-            pins::replace_unpinned(&mut document.plan, start);
-            let chosen = format::changes(&before, &document.plan, self.texts);
-            if !chosen.is_empty() {
-                let told = fill(self.texts.fitted, &[("settings", &chosen)]);
-                self.state.tell(Topic::Fit, told);
-            }
+        if self.restart && self.start() {
+            // What is shown stays until there are settings for what comes.
+            return false;
         }
+        let Self {
+            document,
+            live,
+            subjects,
+            ..
+        } = self;
         let subject = subjects.subject();
         live.refresh(&document.plan, &self.preferences.target, &subject)
     }
@@ -323,8 +322,8 @@ impl App {
 
     /// Nothing is under way or out of date.
     pub fn settled(&self) -> bool {
-        use jobs::Task::{Beside, Detect, Draft, Fit, Model, Open, Sweep};
-        ![Detect, Open, Model, Draft, Beside, Sweep, Fit]
+        use jobs::Task::{Beside, Detect, Draft, Fit, Model, Open, Price, Sweep};
+        ![Detect, Open, Model, Draft, Beside, Sweep, Fit, Price]
             .into_iter()
             .any(|task| self.jobs.busy(task))
     }

@@ -57,6 +57,7 @@ impl App {
                     result,
                 } => self.saved(content, path, result),
                 News::Swept(key, curve) => self.live.keep_curve(*key, *curve),
+                News::Priced(basis, prices) => self.live.keep_prices(*basis, prices),
                 News::Fitted(basis, answer) => self.fitting.keep(*basis, *answer),
             }
         }

@@ -24,6 +24,8 @@ pub struct UiState {
     pub drafts: Search,
     /// Category that bars and table point out.
     pub highlight: Option<Category>,
+    /// Name of the moment that the bars show; absent: the one that decides.
+    pub moment: Option<&'static str>,
     /// Place of the axis shown in the curves.
     pub axis: usize,
     /// Identity of the device shown in the curves; absent: the fullest.

@@ -227,6 +227,11 @@ impl Subjects {
         self.beside_of = None;
     }
 
+    /// What drafts for the model or runs beside it is not known yet.
+    pub(crate) const fn waits_for_others(&self) -> bool {
+        matches!(self.draft, Found::Waiting) || matches!(self.beside, Found::Waiting)
+    }
+
     /// What the report is made of.
     pub(crate) fn subject(&self) -> Subject {
         Subject {

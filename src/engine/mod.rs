@@ -1,5 +1,6 @@
 //! Who runs a model: each engine describes its settings, projects its memory and builds its launch.
 
+pub mod experts;
 pub(crate) mod largest;
 pub mod launch;
 mod margin;
@@ -26,6 +27,7 @@ use crate::plan::Settings;
 use crate::projection::{Note, Projection};
 use crate::units::Bytes;
 
+use experts::{ExpertChange, ExpertLayers};
 use launch::{Launch, LaunchInputs};
 use search::{Arrangement, Ask, Space};
 use setting::Setting;
@@ -87,6 +89,21 @@ pub trait Engine: Sync {
     /// The other settings as they are, with everything in its place: as much on GPUs as keeps the margin, nothing that
     /// is pinned changed. Where it does not fit, what comes closest. `None` where the engine would not start.
     fn arrange(&self, _inputs: &Inputs<'_>, _ask: &Ask<'_>) -> Option<Arrangement> {
+        None
+    }
+
+    /// The layers with experts of each GPU that could stay in main memory one by one; `None` where none can.
+    fn experts(&self, _inputs: &Inputs<'_>) -> Option<Vec<ExpertLayers>> {
+        None
+    }
+
+    /// The change with which so many layers of this GPU have their experts in main memory; others stay where they are.
+    fn place_experts(
+        &self,
+        _inputs: &Inputs<'_>,
+        _gpu: usize,
+        _in_ram: u64,
+    ) -> Option<ExpertChange> {
         None
     }
 

@@ -1,6 +1,7 @@
 //! The best settings, found, listed and taken.
 
 use eframe::egui::{Key, Role};
+use egui_kittest::kittest::NodeT as _;
 use plimsoll::plan::{Plan, Value};
 
 use crate::desk::Desk;
@@ -54,6 +55,7 @@ fn what_is_pinned_is_left_alone_and_can_be_let_go() {
     );
     desk.click(Role::Button, "3 pinned");
     assert!(plan(&desk).fit.pinned.is_empty());
+    desk.click(Role::Button, "Longest context");
     assert!(context(&desk) >= 8192, "{}", context(&desk));
 }
 
@@ -108,4 +110,19 @@ fn estimates_are_ranges_and_say_that_they_are() {
     desk.sees("loads in ");
     desk.choose("Weights", "Q2_K");
     desk.sees("loss");
+}
+
+#[test]
+fn experts_move_to_main_memory_gpu_by_gpu_at_a_price() {
+    let mut desk = Desk::new("8x-h200");
+    desk.search("Model", "deepseek-r1");
+    let before = desk.figure("Weights", "GPU 3");
+    desk.slide("Experts in RAM, GPU 3", 2);
+    assert!(desk.figure("Weights", "GPU 3") < before - 2.0);
+    desk.sees("on GPU 3, about −");
+    let other = desk.node(Role::Slider, "Experts in RAM, GPU 4");
+    assert_eq!(other.accesskit_node().numeric_value(), Some(0.0));
+    assert!(!plan(&desk).fit.pinned.is_empty(), "it was set by hand");
+    desk.slide("Experts in RAM, GPU 3", 0);
+    assert!((desk.figure("Weights", "GPU 3") - before).abs() < 0.01);
 }

@@ -8,7 +8,7 @@ use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets::{self, Axis, Segment, Whose};
 use crate::projection::Category;
-use crate::report::{DeviceKind, DeviceReport, Report};
+use crate::report::{DeviceKind, DeviceReport};
 use crate::units::Bytes;
 
 use super::why;
@@ -22,14 +22,18 @@ const COMPACT_ROOM: f32 = 104.0;
 const MUCH_LARGER: u64 = 2;
 
 /// Shows the bars; a click on a segment points its category out.
-pub(super) fn bars(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut Option<Category>) {
-    let kept_by_engine = report.margin_kept_by_engine();
+pub(super) fn bars(
+    ui: &mut Ui,
+    texts: &Texts,
+    devices: &[DeviceReport],
+    kept_by_engine: bool,
+    highlight: &mut Option<Category>,
+) {
     let full = |device: &DeviceReport| device.capacity.max(device.in_use + device.total());
     let is_host = |device: &&DeviceReport| device.kind == DeviceKind::Host;
-    let gpus: Vec<&DeviceReport> = report.devices.iter().filter(|d| !is_host(d)).collect();
+    let gpus: Vec<&DeviceReport> = devices.iter().filter(|d| !is_host(d)).collect();
     let of_gpus = gpus.iter().map(|d| full(d)).max().unwrap_or_default();
-    let of_host = report
-        .devices
+    let of_host = devices
         .iter()
         .filter(is_host)
         .map(full)
@@ -38,7 +42,7 @@ pub(super) fn bars(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut 
     let compact = gpus.len() > ROOMY;
     let height = if compact { 18.0 } else { 32.0 };
     let own_axis = gpus.is_empty() || of_host > of_gpus * MUCH_LARGER;
-    for device in &report.devices {
+    for device in devices {
         let full = match (device.kind == DeviceKind::Host, own_axis) {
             (true, true) => of_host,
             (_, true) => of_gpus,

@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::report::Report;
 
 use super::context::Picture;
-use super::{advice, bars, curves, options, speed, table, verdict};
+use super::{advice, bars, curves, moments, options, speed, table, verdict};
 
 /// Shows the picture; returns a sweep that is wanted and not there yet.
 pub(crate) fn picture(
@@ -63,9 +63,12 @@ fn report_ui(
     ui.add_space(2.0 * GRID);
     match state.tab {
         Tab::Memory => {
-            bars::bars(ui, texts, report, &mut state.highlight);
+            moments::moments(ui, texts, report, &mut state.moment);
+            let devices = moments::devices(report, state.moment);
+            let kept = report.margin_kept_by_engine();
+            bars::bars(ui, texts, devices, kept, &mut state.highlight);
             ui.add_space(3.0 * GRID);
-            table::table(ui, texts, report, &mut state.highlight);
+            table::table(ui, texts, devices, &mut state.highlight);
             None
         }
         Tab::Curves => curves::curves(ui, context, report, plan, state),
@@ -159,6 +162,7 @@ fn empty(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) {
         (Found::Failed(reason), _) => (texts.model_failed, reason.clone(), true),
         (_, Found::Failed(reason)) => (texts.machine_failed, reason.clone(), false),
         (Found::Waiting, _) => (texts.reading_model, String::new(), false),
+        (Found::Ready(_), Found::Ready(_)) => (texts.searching, String::new(), false),
         (_, _) => (texts.detecting_title, String::new(), false),
     };
     ui.heading(title);

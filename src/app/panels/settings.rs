@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::report::Report;
 
 use super::context::Inputs;
+use super::experts;
 use super::margin;
 use super::setting_row::{Limit, Row, setting_row};
 use super::speed;
@@ -45,6 +46,9 @@ pub(super) fn settings(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan) {
         ui.add_space(SECTION_GAP);
         widgets::section(ui, title);
         rows(ui, context, engine, group, &scope, plan);
+        if group == Group::Offload {
+            experts::experts(ui, context, plan);
+        }
         if group == Group::Offload && !machine.gpus.is_empty() {
             margin::margin(ui, texts, machine, plan);
         }

@@ -7,6 +7,7 @@ pub(in crate::engine) mod base;
 mod compute;
 mod config;
 mod draft;
+mod experts;
 pub mod file_type;
 mod host;
 mod kv_cache;
@@ -29,6 +30,7 @@ mod terms;
 mod traffic;
 mod version;
 
+use super::experts::{ExpertChange, ExpertLayers};
 use super::launch::{Launch, LaunchInputs};
 use super::search::{Arrangement, Ask, Space};
 use super::setting::Setting;
@@ -104,6 +106,14 @@ impl Engine for LlamaCpp {
 
     fn arrange(&self, inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement> {
         arrange::arrange(inputs, ask)
+    }
+
+    fn experts(&self, inputs: &Inputs<'_>) -> Option<Vec<ExpertLayers>> {
+        experts::layers(inputs)
+    }
+
+    fn place_experts(&self, inputs: &Inputs<'_>, gpu: usize, in_ram: u64) -> Option<ExpertChange> {
+        experts::place(inputs, gpu, in_ram)
     }
 
     fn starting_settings(&self, inputs: &Inputs<'_>) -> Settings {

@@ -82,7 +82,7 @@ impl Trial {
 }
 
 /// What is loaded, where the engine takes these settings at all.
-pub(super) fn subject<'a>(inputs: &Inputs<'a>) -> Option<(Subject<'a>, Config)> {
+pub(in super::super) fn subject<'a>(inputs: &Inputs<'a>) -> Option<(Subject<'a>, Config)> {
     let mut notes = Vec::new();
     let config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);

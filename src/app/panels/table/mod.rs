@@ -1,36 +1,32 @@
 //! The numbers behind the bars: a row per category, a column per device, GiB.
 
-use eframe::egui::{
-    Align2, FontId, Painter, Pos2, Rect, Response, Role, ScrollArea, Sense, Stroke, Ui, Vec2,
-    WidgetInfo, pos2, style::ScrollStyle,
-};
+mod line;
+
+use eframe::egui::{Align2, Role, ScrollArea, Ui, WidgetInfo, pos2, style::ScrollStyle};
 
 use crate::app::format;
 use crate::app::sweep::by_category;
 use crate::app::texts::Texts;
-use crate::app::theme::{self, GRID, Tokens};
+use crate::app::theme::GRID;
 use crate::app::widgets::Whose;
 use crate::projection::{Category, DeviceTerms};
-use crate::report::{DeviceReport, Report};
+use crate::report::DeviceReport;
 use crate::units::Bytes;
 
 use super::why;
+use line::{Columns, line};
 
-const ROW_HEIGHT: f32 = 28.0;
 const NAME_WIDTH: f32 = 148.0;
 const FIGURE_WIDTH: f32 = 74.0;
 
-/// Widths of the columns of one table.
-#[derive(Clone, Copy)]
-struct Columns {
-    name: f32,
-    detail: f32,
-    figure: f32,
-}
-
 /// Shows the table; a click on a row points its category out in the bars.
-pub(super) fn table(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut Option<Category>) {
-    let figures = FIGURE_WIDTH * report.devices.len() as f32;
+pub(super) fn table(
+    ui: &mut Ui,
+    texts: &Texts,
+    devices: &[DeviceReport],
+    highlight: &mut Option<Category>,
+) {
+    let figures = FIGURE_WIDTH * devices.len() as f32;
     // Names give way before figures do.
     let name = (ui.available_width() - figures - 16.0).clamp(NAME_WIDTH - 36.0, NAME_WIDTH);
     let columns = Columns {
@@ -47,25 +43,24 @@ pub(super) fn table(ui: &mut Ui, texts: &Texts, report: &Report, highlight: &mut
         .auto_shrink([false, true])
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            head(ui, texts, report, columns);
-            for category in categories(report) {
-                category_row(ui, texts, report, columns, category, highlight);
+            head(ui, texts, devices, columns);
+            for category in categories(devices) {
+                category_row(ui, texts, devices, columns, category, highlight);
             }
-            total_row(ui, texts, report, columns);
-            in_use_row(ui, texts, report, columns);
-            beside_row(ui, texts, report, columns);
-            capacity_row(ui, texts, report, columns);
-            free_row(ui, texts, report, columns);
+            total_row(ui, texts, devices, columns);
+            in_use_row(ui, texts, devices, columns);
+            beside_row(ui, texts, devices, columns);
+            capacity_row(ui, texts, devices, columns);
+            free_row(ui, texts, devices, columns);
         });
 }
 
 /// Categories that take memory somewhere, in order.
-fn categories(report: &Report) -> Vec<Category> {
+fn categories(devices: &[DeviceReport]) -> Vec<Category> {
     Category::ALL
         .into_iter()
         .filter(|category| {
-            report
-                .devices
+            devices
                 .iter()
                 .any(|device| most_of(&device.terms, *category) != Bytes::ZERO)
         })
@@ -89,133 +84,11 @@ fn most_of(terms: &DeviceTerms, category: Category) -> Bytes {
         .sum()
 }
 
-struct Line<'a> {
-    painter: Painter,
-    tokens: &'static Tokens,
-    rect: Rect,
-    columns: Columns,
-    /// Where the names begin, which stay in sight while figures scroll.
-    names: f32,
-    body: FontId,
-    small: FontId,
-    strong: FontId,
-    devices: &'a [DeviceReport],
-}
-
-/// A row of the table's height with a hairline below, ready to be written into.
-fn line<'a>(ui: &mut Ui, report: &'a Report, columns: Columns) -> (Response, Line<'a>) {
-    let width = columns.name + columns.detail + columns.figure * report.devices.len() as f32 + 16.0;
-    let (rect, response) = ui.allocate_exact_size(Vec2::new(width, ROW_HEIGHT), Sense::click());
-    let tokens = Tokens::of(ui);
-    let painter = ui.painter().clone();
-    painter.hline(
-        rect.x_range(),
-        rect.bottom() - 0.5,
-        Stroke::new(1.0, tokens.line),
-    );
-    let style = ui.style();
-    let names = rect.left().max(ui.clip_rect().left());
-    let line = Line {
-        painter,
-        tokens,
-        rect,
-        columns,
-        names,
-        body: eframe::egui::TextStyle::Body.resolve(style),
-        small: theme::small().resolve(style),
-        strong: theme::strong().resolve(style),
-        devices: &report.devices,
-    };
-    (response, line)
-}
-
-impl Line<'_> {
-    /// Hides the figures that have scrolled below the names; they are painted first.
-    fn ground(&self, lit: bool) {
-        if self.names <= self.rect.left() {
-            return;
-        }
-        let right = self.names + self.columns.name - GRID;
-        let ground = self.rect.with_max_x(right);
-        let above = ground.with_max_y(ground.bottom() - 1.0);
-        self.painter.rect_filled(above, 0.0, self.tokens.canvas);
-        if lit {
-            self.light(above);
-        }
-    }
-
-    fn light(&self, rect: Rect) {
-        let colour = self.tokens.field.gamma_multiply(0.8);
-        self.painter.rect_filled(rect, 0.0, colour);
-    }
-
-    fn name(&self, text: &str, font: &FontId, indent: f32) {
-        let at = pos2(self.names + indent, self.rect.center().y);
-        self.painter.text(
-            at,
-            Align2::LEFT_CENTER,
-            text,
-            font.clone(),
-            self.tokens.text,
-        );
-    }
-
-    fn swatch(&self, colour: eframe::egui::Color32) {
-        let center = pos2(self.names + 13.0, self.rect.center().y);
-        let swatch = Rect::from_center_size(center, Vec2::splat(10.0));
-        self.painter.rect_filled(swatch, 2.0, colour);
-    }
-
-    fn detail(&self, text: &str) {
-        // A few letters explain nothing.
-        if self.columns.detail < 120.0 {
-            return;
-        }
-        let left = self.rect.left() + self.columns.name;
-        let mut job = eframe::egui::text::LayoutJob::simple_singleline(
-            text.to_owned(),
-            self.small.clone(),
-            self.tokens.text_weak,
-        );
-        job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(self.columns.detail - 12.0);
-        let galley = self.painter.layout_job(job);
-        let at = pos2(left, self.rect.center().y - galley.size().y / 2.0);
-        self.painter.galley(at, galley, self.tokens.text_weak);
-    }
-
-    /// Where the figures of a device end.
-    fn right(&self, device: usize) -> Pos2 {
-        let columns = self.columns;
-        let right = columns.name + columns.detail + columns.figure * (device + 1) as f32;
-        pos2(self.rect.left() + right, self.rect.center().y)
-    }
-
-    fn figure(&self, device: usize, text: &str, font: &FontId, colour: eframe::egui::Color32) {
-        self.painter.text(
-            self.right(device),
-            Align2::RIGHT_CENTER,
-            text,
-            font.clone(),
-            colour,
-        );
-    }
-
-    fn bytes(&self, device: usize, bytes: Bytes, font: &FontId) {
-        // An empty cell is quieter than a zero.
-        let (text, colour) = if bytes == Bytes::ZERO {
-            ("–".to_owned(), self.tokens.text_weak)
-        } else {
-            (format::gib(bytes), self.tokens.text)
-        };
-        self.figure(device, &text, font, colour);
-    }
-}
-
-fn head(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
-    let (response, line) = line(ui, report, columns);
+fn head(ui: &mut Ui, texts: &Texts, devices: &[DeviceReport], columns: Columns) {
+    let (response, line) = line(ui, devices, columns);
     response.widget_info(|| WidgetInfo::labeled(Role::RowHeader, true, texts.gib));
     let weak = line.tokens.text_weak;
-    for (index, device) in report.devices.iter().enumerate() {
+    for (index, device) in devices.iter().enumerate() {
         line.figure(
             index,
             &format::device(device, texts),
@@ -232,15 +105,14 @@ fn head(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
 fn category_row(
     ui: &mut Ui,
     texts: &Texts,
-    report: &Report,
+    devices: &[DeviceReport],
     columns: Columns,
     category: Category,
     highlight: &mut Option<Category>,
 ) {
-    let (response, line) = line(ui, report, columns);
+    let (response, line) = line(ui, devices, columns);
     let name = texts.category(category);
-    let figures: Vec<Bytes> = report
-        .devices
+    let figures: Vec<Bytes> = devices
         .iter()
         .map(|device| bytes_of(&device.terms, category))
         .collect();
@@ -255,9 +127,9 @@ fn category_row(
     if lit {
         line.light(line.rect);
     }
-    line.detail(&detail(report, category));
+    line.detail(&detail(devices, category));
     for (index, bytes) in figures.iter().enumerate() {
-        let terms = report.devices.get(index).map(|device| &device.terms);
+        let terms = devices.get(index).map(|device| &device.terms);
         let most = terms.map_or(Bytes::ZERO, |terms| most_of(terms, category));
         if *bytes == Bytes::ZERO && most != Bytes::ZERO {
             let range = format!("0–{}", format::gib(most));
@@ -278,7 +150,7 @@ fn category_row(
         };
     }
     response.on_hover_ui_at_pointer(|ui| {
-        for device in &report.devices {
+        for device in devices {
             if most_of(&device.terms, category) != Bytes::ZERO {
                 why::segment(
                     ui,
@@ -294,9 +166,8 @@ fn category_row(
 }
 
 /// The reason of the category's largest term, which says most of it.
-fn detail(report: &Report, category: Category) -> String {
-    report
-        .devices
+fn detail(devices: &[DeviceReport], category: Category) -> String {
+    devices
         .iter()
         .flat_map(|device| &device.terms.terms)
         .filter(|term| term.category == category)
@@ -305,9 +176,9 @@ fn detail(report: &Report, category: Category) -> String {
         .unwrap_or_default()
 }
 
-fn in_use_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
-    let (response, line) = line(ui, report, columns);
-    let devices = report.devices.iter();
+fn in_use_row(ui: &mut Ui, texts: &Texts, devices: &[DeviceReport], columns: Columns) {
+    let (response, line) = line(ui, devices, columns);
+    let devices = devices.iter();
     let figures: Vec<Bytes> = devices.map(DeviceReport::in_use_by_others).collect();
     response.widget_info(|| {
         let spoken = spoken(texts, texts.in_use, line.devices, &figures);
@@ -323,9 +194,9 @@ fn in_use_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
 }
 
 /// What runs beside this plan; nothing where nothing does.
-fn beside_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
+fn beside_row(ui: &mut Ui, texts: &Texts, devices: &[DeviceReport], columns: Columns) {
     let mut names: Vec<&str> = Vec::new();
-    for neighbour in report.devices.iter().flat_map(|device| &device.beside) {
+    for neighbour in devices.iter().flat_map(|device| &device.beside) {
         if !names.contains(&neighbour.plan.as_str()) {
             names.push(&neighbour.plan);
         }
@@ -333,9 +204,9 @@ fn beside_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     if names.is_empty() {
         return;
     }
-    let (response, line) = line(ui, report, columns);
+    let (response, line) = line(ui, devices, columns);
     let taken = |device: &DeviceReport| device.beside.iter().map(|neighbour| neighbour.bytes).sum();
-    let figures: Vec<Bytes> = report.devices.iter().map(taken).collect();
+    let figures: Vec<Bytes> = devices.iter().map(taken).collect();
     response.widget_info(|| {
         let spoken = spoken(texts, texts.beside, line.devices, &figures);
         WidgetInfo::labeled(Role::Row, true, spoken)
@@ -350,9 +221,9 @@ fn beside_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     response.on_hover_text(texts.beside_help);
 }
 
-fn total_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
-    let (response, line) = line(ui, report, columns);
-    let figures: Vec<Bytes> = report.devices.iter().map(DeviceReport::total).collect();
+fn total_row(ui: &mut Ui, texts: &Texts, devices: &[DeviceReport], columns: Columns) {
+    let (response, line) = line(ui, devices, columns);
+    let figures: Vec<Bytes> = devices.iter().map(DeviceReport::total).collect();
     response.widget_info(|| {
         let spoken = spoken(texts, texts.total, line.devices, &figures);
         WidgetInfo::labeled(Role::Row, true, spoken)
@@ -365,13 +236,9 @@ fn total_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     line.name(texts.total, &line.strong.clone(), 8.0);
 }
 
-fn capacity_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
-    let (response, line) = line(ui, report, columns);
-    let figures: Vec<Bytes> = report
-        .devices
-        .iter()
-        .map(|device| device.capacity)
-        .collect();
+fn capacity_row(ui: &mut Ui, texts: &Texts, devices: &[DeviceReport], columns: Columns) {
+    let (response, line) = line(ui, devices, columns);
+    let figures: Vec<Bytes> = devices.iter().map(|device| device.capacity).collect();
     response.widget_info(|| {
         let spoken = spoken(texts, texts.capacity, line.devices, &figures);
         WidgetInfo::labeled(Role::Row, true, spoken)
@@ -383,10 +250,9 @@ fn capacity_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
     line.name(texts.capacity, &line.body.clone(), 8.0);
 }
 
-fn free_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
-    let (response, line) = line(ui, report, columns);
-    let figures: Vec<String> = report
-        .devices
+fn free_row(ui: &mut Ui, texts: &Texts, devices: &[DeviceReport], columns: Columns) {
+    let (response, line) = line(ui, devices, columns);
+    let figures: Vec<String> = devices
         .iter()
         .map(|device| format::gib_difference(device.free(), 2))
         .collect();
@@ -400,7 +266,7 @@ fn free_row(ui: &mut Ui, texts: &Texts, report: &Report, columns: Columns) {
         }
         WidgetInfo::labeled(Role::Row, true, spoken)
     });
-    for (index, (device, figure)) in report.devices.iter().zip(&figures).enumerate() {
+    for (index, (device, figure)) in devices.iter().zip(&figures).enumerate() {
         let colour = if device.free() < 0 {
             line.tokens.bad
         } else {

@@ -1,0 +1,84 @@
+//! Experts in main memory: how many layers of each GPU, and at what price.
+
+use eframe::egui::{DragValue, RichText, Ui};
+
+use crate::app::format;
+use crate::app::texts::fill;
+use crate::app::theme::GRID;
+use crate::app::widgets::{self, Stops};
+use crate::engine::experts::ExpertLayers;
+use crate::engine::setting::Step;
+use crate::plan::{LaunchOptions, Plan};
+use crate::report::{self, ExpertPrice, Report};
+
+use super::context::Inputs;
+
+/// Shows a slider per GPU; nothing where there are no experts to move.
+pub(super) fn experts(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan) {
+    let live = context.live;
+    let Some(report) = live.good_report() else {
+        return;
+    };
+    for layers in &live.experts {
+        let price = live.prices().iter().find(|price| price.gpu == layers.gpu);
+        let moved = ui
+            .push_id(("experts", layers.gpu), |ui| {
+                gpu(ui, context, report, layers, price)
+            })
+            .inner;
+        let Some((in_ram, basis)) = moved.zip(live.basis(plan)) else {
+            continue;
+        };
+        let launch = LaunchOptions::default();
+        let request = basis.request(&basis.settings, &launch);
+        if let Some(change) = report::place_experts(&request, layers.gpu, in_ram, &live.memo()) {
+            change.apply(&mut plan.settings);
+        }
+    }
+}
+
+/// One GPU; returns how many layers are to be in main memory.
+fn gpu(
+    ui: &mut Ui,
+    context: &Inputs<'_>,
+    report: &Report,
+    layers: &ExpertLayers,
+    price: Option<&ExpertPrice>,
+) -> Option<u64> {
+    let texts = context.texts;
+    let device = report.devices.get(layers.gpu);
+    let device = device.map(|device| format::device(device, texts));
+    let device = device.unwrap_or_default();
+    let name = fill(texts.experts_of, &[("device", &device)]);
+    let high = i64::try_from(layers.layers).unwrap_or(i64::MAX);
+    let mut number = i64::try_from(layers.in_ram).unwrap_or(i64::MAX);
+    let mut set = None;
+    widgets::row(ui, RichText::new(&name), texts.experts_help, |ui| {
+        ui.add_space(14.0 + ui.spacing().item_spacing.x);
+        let all = fill(texts.experts_of_all, &[("count", &high.to_string())]);
+        widgets::fact(ui, all);
+        let field = DragValue::new(&mut number).range(0..=high).speed(0.1);
+        let response = ui.add(field).accessible_name(&name);
+        if response.on_hover_text(texts.experts_help).changed() {
+            set = Some(number);
+        }
+    });
+    let stops = Stops {
+        low: 0,
+        high,
+        step: Step::By(1),
+    };
+    let (_, moved) = widgets::track(ui, &name, number, stops);
+    if let Some(price) = price {
+        let bytes = format::gib_difference(price.bytes.saturating_neg(), 2);
+        let values = [("bytes", bytes.as_str()), ("device", &device)];
+        let mut text = fill(texts.expert_price, &values);
+        if let (Some(before), Some(after)) = (price.before, price.after) {
+            let speed = format::speed_difference(after.likely - before.likely);
+            text += &fill(texts.expert_price_speed, &[("speed", &speed)]);
+        }
+        widgets::fact(ui, text);
+    }
+    ui.add_space(GRID / 2.0);
+    moved.or(set).and_then(|number| u64::try_from(number).ok())
+}
