@@ -1,5 +1,6 @@
-//! Everything that a report, a sweep or a fit is made from, owned, so that a thread can have it.
+//! What a report, a sweep, a fit or a neighbour's report is made from, owned, so that a thread can have it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine::Engine;
@@ -65,5 +66,24 @@ impl Basis {
             fit: &self.fit,
             launch,
         }
+    }
+}
+
+/// Whose memory is asked for, and where.
+#[derive(Clone)]
+pub(crate) struct BesideKey {
+    /// As the plan names them.
+    pub(crate) plans: Vec<String>,
+    /// Where their paths begin.
+    pub(crate) folder: PathBuf,
+    /// On what they run.
+    pub(crate) machine: Arc<Machine>,
+}
+
+impl PartialEq for BesideKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.plans == other.plans
+            && self.folder == other.folder
+            && Arc::ptr_eq(&self.machine, &other.machine)
     }
 }

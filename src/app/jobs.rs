@@ -14,11 +14,10 @@ use crate::hardware::probe::Progress;
 use crate::plan::{LaunchOptions, ModelRef};
 use crate::report::{self, Beside, ExpertPrice};
 
-use super::basis::Basis;
+use super::basis::{Basis, BesideKey};
 use super::chooser::{PathChooser, PathRequest, Purpose};
 use super::fitting::{self, Answer};
 use super::opened::{self, Content, Opened};
-use super::subject::BesideKey;
 use super::sweep::{self, Curve, SweepKey};
 
 /// A kind of work; at most one of each kind runs.

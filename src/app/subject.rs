@@ -1,6 +1,6 @@
 //! The model and the machine that the plan refers to, found and kept until the reference changes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::hardware::Machine;
@@ -10,6 +10,7 @@ use crate::model::Model;
 use crate::plan::{MachineRef, ModelRef, Plan};
 use crate::report::Beside;
 
+use super::basis::BesideKey;
 use super::jobs::{Jobs, Task};
 use super::library::Library;
 use super::live::Subject;
@@ -75,25 +76,6 @@ pub(crate) struct Subjects {
 struct MachineKey {
     reference: Option<MachineRef>,
     chosen: Vec<String>,
-}
-
-/// Whose memory is asked for, and where.
-#[derive(Clone)]
-pub(crate) struct BesideKey {
-    /// As the plan names them.
-    pub(crate) plans: Vec<String>,
-    /// Where their paths begin.
-    pub(crate) folder: PathBuf,
-    /// On what they run.
-    pub(crate) machine: Arc<Machine>,
-}
-
-impl PartialEq for BesideKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.plans == other.plans
-            && self.folder == other.folder
-            && Arc::ptr_eq(&self.machine, &other.machine)
-    }
 }
 
 impl Subjects {

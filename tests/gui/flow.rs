@@ -14,6 +14,7 @@ fn from_a_machine_to_a_launch() {
     desk.search("Model", "r1 distill qwen 32b");
     desk.sees("Fits");
     desk.sees("GPU 3");
+    desk.choose("Weights", "Q4_K_M");
     let before = desk.figure("Weights", "GPU 0");
     assert!(before > 2.0, "{before}");
 

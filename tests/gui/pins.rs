@@ -73,7 +73,7 @@ fn a_pin_can_be_set_with_the_keyboard() {
 #[test]
 fn what_another_model_changes_is_told_and_pins_hold() {
     let mut desk = ready();
-    desk.sees("Chosen for this plan: Weights Q4_K_M");
+    desk.sees("Chosen for this plan: Weights ");
     desk.slide("Context", 4096);
     desk.search("Model", "r1 distill llama 8b");
     assert_eq!(

@@ -10,7 +10,7 @@ use crate::app::widgets;
 use crate::plan::Plan;
 
 use super::context::Inputs;
-use super::model::{chosen_name, list};
+use super::model_list::{chosen_name, list};
 
 /// Width of the field.
 const WIDTH: f32 = 168.0;

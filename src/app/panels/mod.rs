@@ -16,6 +16,7 @@ mod machine;
 mod machine_edit;
 mod margin;
 mod model;
+mod model_list;
 mod moments;
 mod notes;
 mod notices;

@@ -1,23 +1,22 @@
 //! Which model: a search box over the presets, or a file or folder of one's own.
 
-use std::path::Path;
-
-use eframe::egui::{Label, Response, RichText, Ui};
+use eframe::egui::{Label, RichText, Ui};
 
 use crate::app::command::{Command, Queue};
 use crate::app::library;
-use crate::app::state::{Search, UiState};
+use crate::app::state::UiState;
 use crate::app::subject::Found;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
-use crate::app::widgets::{self, SearchList};
+use crate::app::widgets;
 use crate::catalog::models::Entry;
 use crate::model::Model;
-use crate::plan::{ModelRef, Plan, Value};
+use crate::plan::{Plan, Value};
 use crate::projection::grouped;
 
 use super::context::Inputs;
 use super::draft;
+use super::model_list::{chosen_name, list};
 
 /// Shows the choice of the model.
 pub(crate) fn model(
@@ -51,51 +50,6 @@ pub(crate) fn model(
     if chosen.is_some() {
         draft::draft(ui, context, plan, state);
     }
-}
-
-/// What a model is called, where one is chosen.
-pub(super) fn chosen_name(model: &ModelRef) -> Option<String> {
-    if let Some(preset) = &model.preset {
-        return Some(preset.clone());
-    }
-    let path = Path::new(model.path.as_deref()?);
-    Some(
-        path.file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy()
-            .into_owned(),
-    )
-}
-
-/// The list below a field from which a model is taken.
-pub(super) fn list(
-    ui: &Ui,
-    field: &Response,
-    context: &Inputs<'_>,
-    search: &mut Search,
-    below: impl FnOnce(&mut Ui),
-) -> Option<ModelRef> {
-    let texts = context.texts;
-    let list = SearchList {
-        hint: texts.search_models,
-        nothing: texts.no_model_found,
-        width: 540.0,
-    };
-    let rows = |search: &str| {
-        let found = context.library.models.search(search).into_iter();
-        found
-            .map(|entry| widgets::Found {
-                name: entry.title.clone(),
-                remark: library::facts(entry, texts),
-                what: entry.id.clone(),
-            })
-            .collect()
-    };
-    let id = widgets::search_list(ui, field, &list, search, rows, below)?;
-    Some(ModelRef {
-        preset: Some(id),
-        ..ModelRef::default()
-    })
 }
 
 fn facts(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan) {

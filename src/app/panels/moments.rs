@@ -6,22 +6,21 @@ use crate::app::texts::Texts;
 use crate::app::widgets;
 use crate::report::{DeviceReport, MomentReport, Report};
 
-/// Shows the choice of the moment; nothing where all look alike.
+/// Shows the choice of the moment; nothing where the last one decides and is the fullest on every device, as people
+/// expect.
 pub(super) fn moments(
     ui: &mut Ui,
     texts: &Texts,
     report: &Report,
     chosen: &mut Option<&'static str>,
 ) {
-    let Some((first, others)) = report.moments.split_first() else {
-        return;
-    };
-    let totals = |moment: &MomentReport| {
-        let totals = moment.devices.iter().map(DeviceReport::total);
-        totals.collect::<Vec<_>>()
-    };
-    let first = totals(first);
-    if others.iter().all(|moment| totals(moment) == first) {
+    let last = report.moments.last().map(|moment| moment.name);
+    if last == Some(report.peak)
+        && report
+            .moments
+            .iter()
+            .all(|moment| is_within(moment, report))
+    {
         return;
     }
     let words: Vec<String> = report
@@ -43,6 +42,14 @@ pub(super) fn moments(
     })
     .response
     .on_hover_text(texts.moments_help);
+}
+
+/// No device is fuller than at the moment that decides.
+fn is_within(moment: &MomentReport, report: &Report) -> bool {
+    let devices = moment.devices.iter().zip(&report.devices);
+    devices
+        .into_iter()
+        .all(|(device, decides)| device.total() <= decides.total())
 }
 
 /// The devices at the chosen moment.

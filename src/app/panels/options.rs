@@ -34,7 +34,7 @@ pub(super) fn options(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) {
             head(ui, texts);
             for (place, option) in found.iter().enumerate() {
                 let chosen = option.settings == context.live.settings;
-                if row(ui, texts, option, place == 0, chosen).clicked() && !chosen {
+                if row(ui, texts, option, place == 0, chosen).clicked() {
                     queue.send(Command::Take(place));
                 }
             }

@@ -33,7 +33,7 @@ pub(super) const CPU_MOE: Setting = Setting {
     ..setting(
         "cpu_moe",
         "All experts on CPU",
-        Group::Offload,
+        Group::Advanced,
         Kind::Toggle,
         off,
         "Keeps the routed experts of every layer in main memory; attention and shared experts stay on the GPU.",
@@ -46,7 +46,7 @@ pub(super) const N_CPU_MOE: Setting = Setting {
     ..setting(
         "n_cpu_moe",
         "Layers with experts on CPU",
-        Group::Offload,
+        Group::Advanced,
         integer(bounds::layers, Step::By(1), "layers"),
         zero,
         "Keeps the routed experts of the first N layers in main memory, dense leading layers counted.",
