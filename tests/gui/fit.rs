@@ -126,3 +126,20 @@ fn experts_move_to_main_memory_gpu_by_gpu_at_a_price() {
     desk.slide("Experts in RAM, GPU 3", 0);
     assert!((desk.figure("Weights", "GPU 3") - before).abs() < 0.01);
 }
+
+#[test]
+fn a_pin_that_stands_in_the_way_is_named_and_let_go() {
+    let mut desk = Desk::new("1x-rtx-3060-12gb");
+    desk.search("Model", "r1 distill qwen 32b");
+    desk.choose("Weights", "BF16");
+    desk.click(Role::Button, "Fit");
+    desk.sees("pinned to BF16");
+    desk.click(Role::Button, "Unpin Weights and fit");
+    desk.misses("pinned to BF16");
+    desk.misses("Does not fit");
+    assert!(plan(&desk).fit.pinned.is_empty());
+    assert_ne!(
+        plan(&desk).settings.get("weights"),
+        Some(&Value::Text("BF16".to_owned()))
+    );
+}

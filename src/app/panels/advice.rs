@@ -20,6 +20,8 @@ use super::options;
 
 /// Most changes offered.
 const FIXES: usize = 3;
+/// Most letters on a chip: a longer one would be wider than a narrow picture.
+const CHIP: usize = 56;
 /// A search that takes longer, in seconds, is seen to be under way.
 const PATIENCE: f64 = 0.1;
 /// Height of a row, kept where there is nothing to say, so that the picture does not jump.
@@ -130,7 +132,7 @@ fn impossible_ui(
         let engine = engine::find(&plan.engine);
         let setting = engine.and_then(|engine| setting::find(engine, pin));
         let label = setting.map_or(pin.as_str(), |setting| setting.label);
-        if widgets::chip(ui, &fill(texts.unpin, &[("setting", label)]), false).clicked() {
+        if widgets::chip(ui, &fill(texts.unpin_and_fit, &[("setting", label)]), false).clicked() {
             queue.send(Command::Unpin(vec![pin.clone()]));
         }
     }
@@ -139,7 +141,12 @@ fn impossible_ui(
             set: set.clone(),
             gain: *gain,
         };
-        if widgets::chip(ui, &notes::fix_text(texts, plan, &fix), false).clicked() {
+        // What changes may take more words than there is room for.
+        let changes = notes::fix_text(texts, plan, &fix);
+        if widgets::chip(ui, texts.make_it_fit, false)
+            .on_hover_text(changes)
+            .clicked()
+        {
             notes::apply(plan, &fix);
         }
     }
@@ -199,9 +206,15 @@ fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan) {
         fixes.push((fix, texts.fits_up_to_help));
     }
     for (fix, why) in fixes.iter().take(FIXES) {
-        let text = notes::fix_text(texts, plan, fix);
-        if widgets::chip(ui, &text, false)
-            .on_hover_text(*why)
+        let changes = notes::fix_text(texts, plan, fix);
+        let short = shortened(&changes);
+        let help = if short == changes {
+            (*why).to_owned()
+        } else {
+            format!("{changes}\n{why}")
+        };
+        if widgets::chip(ui, &short, false)
+            .on_hover_text(help)
             .clicked()
         {
             notes::apply(plan, fix);
@@ -219,4 +232,14 @@ fn shorter_context(report: &Report, plan: &Plan) -> Option<Fix> {
     let mut set = Settings::new();
     set.insert(axis.to_owned(), Value::Integer(most));
     (*now > most).then_some(Fix { set, gain: None })
+}
+
+/// A text that fits onto a chip.
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= CHIP {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(CHIP).collect();
+    short.push('…');
+    short
 }

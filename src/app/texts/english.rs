@@ -155,6 +155,8 @@ pub const ENGLISH: Texts = Texts {
     objectives_help: "Find the best settings for this; what is pinned stays",
     unpin_all: "Unpin all",
     unpin_all_help: "Let fitting change these settings again",
+    unpin_and_fit: "Unpin {setting} and fit",
+    make_it_fit: "Make it fit",
     pinned_count: "{count} pinned",
     take: "Take these settings",
     searching: "Searching…",

@@ -162,6 +162,8 @@ pub struct Texts {
     pub objectives_help: &'static str,
     pub unpin_all: &'static str,
     pub unpin_all_help: &'static str,
+    pub unpin_and_fit: &'static str,
+    pub make_it_fit: &'static str,
     pub pinned_count: &'static str,
     pub take: &'static str,
     pub searching: &'static str,
