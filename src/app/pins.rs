@@ -1,6 +1,6 @@
 //! Settings that only the user changes: what was set by hand, and what fitting must leave as it is, are one thing.
 
-use crate::engine::{self, Engine, meaning, setting};
+use crate::engine::{self, setting};
 use crate::plan::{FitOptions, Plan, Settings};
 
 /// Is it left to the user?
@@ -60,18 +60,4 @@ pub(crate) fn canonical(plan: &mut Plan) {
             None => plan.fit.pinned.push(name),
         }
     }
-}
-
-/// Hands a plan to another engine: its choices stay where that one knows them under any name, and stay pinned.
-pub(crate) fn change_engine(plan: &mut Plan, to: &dyn Engine) {
-    if let Some(from) = engine::find(&plan.engine) {
-        plan.settings = engine::carry_over(from, to, &plan.settings);
-        let written = std::mem::take(&mut plan.fit.pinned);
-        for name in written {
-            if let Some(name) = meaning::counterpart(from, to, &name) {
-                pin(&mut plan.fit, name);
-            }
-        }
-    }
-    to.id().clone_into(&mut plan.engine);
 }

@@ -127,3 +127,18 @@ fn a_margin_is_written_in_mib_or_in_percent() {
     desk.click(Role::Button, "Reset keep free per GPU");
     assert_eq!(plan(&desk).fit.margin_mib, None);
 }
+
+#[test]
+fn another_engine_takes_over_what_was_decided_in_one_step() {
+    let mut desk = ready();
+    desk.choose("KV cache, keys", "q8_0");
+    desk.slide("Context", 8192);
+    let before = plan(&desk);
+    desk.click(Role::RadioButton, "ollama");
+    let after = plan(&desk);
+    assert_eq!(after.engine, "ollama");
+    assert_eq!(after.fit.pinned.len(), 2, "{:?}", after.fit.pinned);
+    desk.sees("Fits");
+    desk.command(Key::Z);
+    assert_eq!(plan(&desk), before);
+}

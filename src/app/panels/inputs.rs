@@ -3,11 +3,10 @@
 use eframe::egui::{Frame, Margin, Panel, ScrollArea, Ui};
 
 use crate::app::command::Queue;
-use crate::app::pins;
 use crate::app::state::UiState;
 use crate::app::texts::Texts;
 use crate::app::theme::{INPUTS_WIDTH, PANEL_MARGIN, SECTION_GAP, Tokens};
-use crate::engine::ENGINES;
+use crate::engine::{ENGINES, meaning};
 use crate::plan::Plan;
 
 use super::context::Inputs;
@@ -56,6 +55,6 @@ fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
         .inner;
     let other = clicked.filter(|clicked| Some(*clicked) != chosen);
     if let Some(engine) = other.and_then(|index| ENGINES.get(index)) {
-        pins::change_engine(plan, *engine);
+        meaning::switch(plan, *engine);
     }
 }
