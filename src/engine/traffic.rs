@@ -6,8 +6,10 @@ use crate::units::Bytes;
 /// Work of a plan, by device. Counts, no speeds: [`crate::speed`] knows how fast devices are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traffic {
-    /// Every GPU of the machine in plan order; those that are not used have nothing to do.
+    /// Every GPU of every node in plan order; those that are not used have nothing to do.
     pub gpus: Vec<DeviceTraffic>,
+    /// How they work together.
+    pub together: Together,
     /// The processor.
     pub host: DeviceTraffic,
     /// Tokens that one slot can hold.
@@ -22,6 +24,16 @@ pub struct Traffic {
     pub uploads_from: Option<u64>,
     /// Bytes read from the file to load it.
     pub file_bytes: Bytes,
+}
+
+/// How several GPUs work on one token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Together {
+    /// Each has layers of its own: one after the other.
+    #[default]
+    InTurn,
+    /// Each has a part of every layer: at the same time, and their sums are exchanged twice per layer.
+    AtOnce,
 }
 
 /// Work of one device.

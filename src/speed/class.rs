@@ -107,6 +107,10 @@ pub(super) struct Links {
     pub(super) alike: [f64; 3],
     /// Milliseconds per token for each further GPU of a layer split.
     pub(super) further_gpu_ms: f64,
+    /// Microseconds for one exchange of sums among GPUs that each hold a part of every layer: fast, likely, slow.
+    pub(super) exchange_us: [f64; 3],
+    /// Milliseconds per token for each further node: fast, likely, slow.
+    pub(super) node_ms: [f64; 3],
     /// Matrix rate of one core of a processor in 10^12 operations per second: low, likely, high.
     pub(super) core_tflops: [f64; 3],
     /// GB/s of a disk: low, likely, high.

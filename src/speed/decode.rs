@@ -3,7 +3,7 @@
 use super::class::{self, CLASSES, Class, RamClass};
 use super::ram::{Bandwidth, Basis};
 use super::{Estimate, Figure, Missing};
-use crate::engine::traffic::{DeviceTraffic, Traffic};
+use crate::engine::traffic::{DeviceTraffic, Together, Traffic};
 use crate::hardware::{Gpu, Machine};
 use crate::projection::Why;
 use crate::units::Bytes;
@@ -25,6 +25,15 @@ pub(super) struct Rates<'a> {
     pub(super) ram: Bandwidth,
     ram_class: Option<&'static RamClass>,
     cores: Option<u32>,
+    remote_nodes: usize,
+}
+
+/// Nodes with work beyond the first.
+fn remote_nodes(traffic: &Traffic, machine: &Machine) -> usize {
+    let nodes = traffic.gpus.chunks(machine.gpus.len().max(1)).skip(1);
+    nodes
+        .filter(|node| node.iter().any(|gpu| !gpu.is_idle()))
+        .count()
 }
 
 /// How fast a GPU is.
@@ -49,6 +58,19 @@ impl Time {
         }
     }
 
+    /// From fast, likely and slow.
+    fn of([fast, likely, slow]: [f64; 3]) -> Self {
+        Self { fast, likely, slow }
+    }
+
+    fn slower(self, other: Self) -> Self {
+        Self {
+            fast: self.fast.max(other.fast),
+            likely: self.likely.max(other.likely),
+            slow: self.slow.max(other.slow),
+        }
+    }
+
     pub(super) fn times(self, factor: f64) -> Self {
         Self {
             fast: self.fast * factor,
@@ -70,7 +92,9 @@ impl<'a> Rates<'a> {
     /// The rates of the devices that have work.
     pub(super) fn of(traffic: &'a Traffic, machine: &'a Machine) -> Result<Self, Missing> {
         let mut gpus = Vec::with_capacity(traffic.gpus.len());
-        for (gpu, work) in machine.gpus.iter().zip(&traffic.gpus) {
+        // Nodes are alike.
+        let cards = machine.gpus.iter().cycle();
+        for (gpu, work) in cards.zip(&traffic.gpus) {
             if work.is_idle() {
                 continue;
             }
@@ -93,6 +117,7 @@ impl<'a> Rates<'a> {
             ram,
             ram_class: CLASSES.of_ram(ram.likely),
             cores: machine.host.physical_cores,
+            remote_nodes: remote_nodes(traffic, machine),
         })
     }
 
@@ -114,13 +139,34 @@ impl<'a> Rates<'a> {
 
     /// Seconds of one step of so many streams.
     fn step(&self, streams: f64, depth: u64) -> Time {
-        let further = self.gpus.len().saturating_sub(1) as f64;
-        let handing_over = Time::exact(further * CLASSES.links.further_gpu_ms / 1e3);
-        self.gpus
-            .iter()
-            .map(|gpu| gpu.step(streams, depth))
-            .fold(handing_over, Time::and)
+        let gpus = self.gpus.iter().map(|gpu| gpu.step(streams, depth));
+        self.combined(gpus)
+            .and(self.exchange())
             .and(self.host_step(streams, depth))
+    }
+
+    /// Times of the GPUs, one after the other or at once.
+    pub(super) fn combined(&self, gpus: impl Iterator<Item = Time>) -> Time {
+        match self.traffic.together {
+            Together::InTurn => gpus.fold(Time::default(), Time::and),
+            Together::AtOnce => gpus.fold(Time::default(), Time::slower),
+        }
+    }
+
+    /// Seconds per step for what GPUs and nodes tell each other.
+    fn exchange(&self) -> Time {
+        let links = &CLASSES.links;
+        let further = self.gpus.len().saturating_sub(1) as f64;
+        let between = match self.traffic.together {
+            Together::InTurn => Time::exact(further * links.further_gpu_ms / 1e3),
+            Together::AtOnce if further == 0.0 => Time::default(),
+            Together::AtOnce => {
+                let layers = self.gpus.first().map_or(0, |gpu| gpu.work.layers);
+                // After the mixer and after the feed-forward network.
+                Time::of(links.exchange_us).times(MICRO * 2.0 * layers as f64)
+            }
+        };
+        between.and(Time::of(links.node_ms).times(self.remote_nodes as f64 / 1e3))
     }
 
     fn host_step(&self, streams: f64, depth: u64) -> Time {

@@ -3,7 +3,7 @@
 use super::class::CLASSES;
 use super::decode::{GIGA, GpuRate, Rates, Time};
 use super::{Estimate, link};
-use crate::engine::traffic::Traffic;
+use crate::engine::traffic::{Together, Traffic};
 use crate::projection::Why;
 use crate::units::Bytes;
 
@@ -44,12 +44,12 @@ fn prompt_time(traffic: &Traffic, rates: &Rates<'_>, tokens: u64, depth: u64) ->
 /// Seconds of one micro-batch behind so many tokens.
 fn micro_batch(traffic: &Traffic, rates: &Rates<'_>, tokens: u64, depth: u64) -> Time {
     let count = tokens as f64;
-    let mut time = Time::default();
-    for gpu in &rates.gpus {
+    let gpus = rates.gpus.iter().map(|gpu| {
         let operations = gpu.work.operations() + gpu.work.attention_operations(depth);
-        time = time.and(gpu.products(count, operations));
-    }
-    if rates.gpus.len() > 1 {
+        gpu.products(count, operations)
+    });
+    let mut time = rates.combined(gpus);
+    if rates.gpus.len() > 1 && traffic.together == Together::InTurn {
         let [low, likely, high] = CLASSES.links.pipelining;
         time = Time {
             fast: time.fast / high,

@@ -1,7 +1,7 @@
 //! What llama.cpp reads per token, against what is in the file.
 
 use plimsoll::catalog::models::ModelCatalog;
-use plimsoll::engine::traffic::{DeviceTraffic, Traffic};
+use plimsoll::engine::traffic::{DeviceTraffic, Together, Traffic};
 use plimsoll::engine::{self, Inputs, Margin, Memo};
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
@@ -128,6 +128,46 @@ fn a_split_reads_the_same_in_total() {
     assert_eq!(four.gpus_used(), 4);
     let layers: u64 = four.gpus.iter().map(|gpu| gpu.layers).sum();
     assert_eq!(layers, 80);
+}
+
+/// Four cards that each hold a part of every tensor read it at once.
+#[test]
+fn parts_of_tensors_are_read_at_once() {
+    let model = model("DeepSeek-R1-Distill-Llama-70B");
+    let machine = cards(4);
+    let mode = |word: &str| ("split_mode", Value::Text(word.to_owned()));
+    let layers = traffic(&model, &machine, &[mode("layer")]);
+    let parts = traffic(&model, &machine, &[mode("tensor")]);
+    assert_eq!(parts.together, Together::AtOnce);
+    assert_eq!(parts.gpus_used(), 4);
+    let read = |traffic: &Traffic| -> f64 {
+        let gpus = traffic.gpus.iter();
+        gpus.map(|gpu| gpu.weight_bytes(1.0)).sum()
+    };
+    assert!((read(&parts) / read(&layers) - 1.0).abs() < 1e-6);
+    let rate = |traffic: &Traffic| {
+        let estimate = speed::decode(traffic, &machine, 1, 0).expect("known");
+        estimate.likely
+    };
+    let gain = rate(&parts) / rate(&layers);
+    assert!((1.5..4.0).contains(&gain), "{gain}");
+}
+
+/// Cards of a second node count, and the way there takes time.
+#[test]
+fn further_nodes_have_their_part() {
+    let model = model("DeepSeek-R1-Distill-Llama-70B");
+    let mut machine = cards(2);
+    let one = traffic(&model, &machine, &[]);
+    machine.nodes = 2;
+    let server = Value::List(vec![Value::Text("10.0.0.2:50052".to_owned())]);
+    let two = traffic(&model, &machine, &[("rpc", server)]);
+    assert_eq!(two.gpus_used(), 4);
+    let rate = |traffic: &Traffic| {
+        let estimate = speed::decode(traffic, &machine, 1, 0).expect("known");
+        estimate.likely
+    };
+    assert!(rate(&two) < rate(&one));
 }
 
 #[test]

@@ -8,10 +8,10 @@ use super::file_type::FileType;
 use super::kv_cache::{Cells, Kind};
 use super::measure::{Placed, Subject};
 use super::notes;
-use super::placement::Device;
+use super::placement::{Device, Share};
 use super::tensors::{Layer, Row};
 use crate::engine::Inputs;
-use crate::engine::traffic::{CacheRead, DeviceTraffic, Traffic, WeightRead};
+use crate::engine::traffic::{CacheRead, DeviceTraffic, Together, Traffic, WeightRead};
 use crate::model::mixer::{Attention, Cache, LatentAttention};
 use crate::model::{FeedForward, Mixer, Model, product};
 use crate::projection::Severity;
@@ -58,8 +58,13 @@ pub(super) fn of(subject: &Subject<'_>, config: &Config, placed: &Placed) -> Tra
     let mut devices = Vec::clone(&weights);
     caches(subject, config, placed, &mut devices);
     states(subject, config, placed, &mut devices);
+    if let Some(sliced) = &placed.sliced {
+        slice(&mut devices, &sliced.shares);
+    }
     let host = devices.pop().unwrap_or_default();
-    let mut gpus = vec![DeviceTraffic::default(); subject.inputs.machine.gpus.len()];
+    let machine = subject.inputs.machine;
+    let nodes = machine.nodes.max(1) as usize;
+    let mut gpus = vec![DeviceTraffic::default(); machine.gpus.len().saturating_mul(nodes)];
     for (device, traffic) in subject.devices.iter().zip(devices) {
         if let Some(slot) = gpus.get_mut(device.index) {
             *slot = traffic;
@@ -68,12 +73,40 @@ pub(super) fn of(subject: &Subject<'_>, config: &Config, placed: &Placed) -> Tra
     Traffic {
         uploads_from: (config.op_offload && !subject.devices.is_empty()).then_some(OFFLOAD_BATCH),
         gpus,
+        together: if placed.sliced.is_some() {
+            Together::AtOnce
+        } else {
+            Together::InTurn
+        },
         host,
         context: shape.cells,
         slots: shape.sequences,
         shared_cache: shape.streams == 1,
         micro_batch: shape.micro_batch,
         file_bytes: subject.table.file_bytes(),
+    }
+}
+
+/// The work of the one GPU that stood for all, in proportion to the weights that each of them holds.
+fn slice(devices: &mut [DeviceTraffic], shares: &[Share]) {
+    let whole: Bytes = shares.iter().map(|share| share.bytes).sum();
+    let Some(all) = devices.first().cloned() else {
+        return;
+    };
+    for (device, share) in devices.iter_mut().zip(shares) {
+        let part = |bytes: Bytes| bytes.mul_ratio(share.bytes.get(), whole.get().max(1));
+        let count = |number: u64| part(Bytes::new(number)).get();
+        *device = all.clone();
+        device.state_bytes = part(all.state_bytes);
+        device.resident = share.bytes;
+        for read in &mut device.weights {
+            read.bytes = part(read.bytes);
+            read.elements = count(read.elements);
+        }
+        for cache in &mut device.caches {
+            cache.cell_bytes = count(cache.cell_bytes);
+            cache.cell_operations = count(cache.cell_operations);
+        }
     }
 }
 
