@@ -232,7 +232,7 @@ fn gpu_supports(graph: &Graph, node: &Tensor) -> bool {
             _ => true,
         },
         Op::SetRows => is_cache_type(node.dtype) || node.dtype == Type::IQ4_NL,
-        Op::Norm | Op::RmsNorm | Op::SumRows => {
+        Op::Norm | Op::RmsNorm | Op::SumRows | Op::Mean => {
             let [nb0, ..] = first.nb;
             nb0 == first.dtype.block_bytes()
         }

@@ -220,6 +220,12 @@ impl Graph {
         self.node(Op::TopK, Type::I32, [k, ne1, ne2, ne3], [a])
     }
 
+    /// The mean of each row.
+    pub(super) fn mean(&mut self, a: Id) -> Id {
+        let (dtype, [_, ne1, ne2, ne3]) = (self.at(a).dtype, self.at(a).ne);
+        self.node(Op::Mean, dtype, [1, ne1, ne2, ne3], [a])
+    }
+
     /// The sum of each row.
     pub(super) fn sum_rows(&mut self, a: Id) -> Id {
         let (dtype, [_, ne1, ne2, ne3]) = (self.at(a).dtype, self.at(a).ne);

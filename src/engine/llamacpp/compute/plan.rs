@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::model::{Activation, Layer, Mixer, Model, Norm, PerLayerInputs, product};
+use crate::model::{Activation, AltUp, Layer, Mixer, Model, Norm, PerLayerInputs, product};
 
 use super::backend::VECTOR_KERNEL_CELLS;
 use super::draft::{CPU, Draft, Weight};
@@ -53,6 +53,7 @@ pub(super) struct Trunk {
     pub(super) activation: Activation,
     pub(super) final_norm: Norm,
     pub(super) per_layer_inputs: Option<PerLayerInputs>,
+    pub(super) alt_up: Option<AltUp>,
     pub(super) deepstack: u64,
     /// Residual streams.
     pub(super) streams: u64,
@@ -229,6 +230,7 @@ impl Trunk {
             activation: model.activation,
             final_norm: model.final_norm,
             per_layer_inputs: model.per_layer_inputs,
+            alt_up: model.alt_up,
             deepstack: model.vision.map_or(0, |vision| vision.deepstack),
             streams: model
                 .hyper_connections

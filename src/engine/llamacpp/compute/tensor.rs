@@ -53,6 +53,7 @@ pub(super) enum Op {
     HyperPost,
     HyperPre,
     LightningIndexer,
+    Mean,
     Mul,
     MulMat,
     MulMatId,
@@ -70,6 +71,7 @@ pub(super) enum Op {
     Sqrt,
     SsmConv,
     SsmScan,
+    Sub,
     SumRows,
     TopK,
     Transpose,
@@ -102,6 +104,7 @@ impl Op {
                 Self::Fill
                     | Self::Scale
                     | Self::Add
+                    | Self::Sub
                     | Self::AddId
                     | Self::Mul
                     | Self::Div

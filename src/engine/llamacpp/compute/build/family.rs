@@ -16,6 +16,7 @@ pub(super) enum Family {
     Sparse,
     Compressed,
     Gemma4,
+    Gemma3n,
 }
 
 /// The builder of an architecture; the nearest where it has none.
@@ -48,6 +49,7 @@ fn known_family(plan: &GraphPlan) -> Option<Family> {
         "deepseek32" | "glm-dsa" => Family::Sparse,
         "deepseek4" => Family::Compressed,
         "gemma4" => Family::Gemma4,
+        "gemma3n" => Family::Gemma3n,
         "qwen3next" => Family::Hybrid(qwen),
         "qwen35" | "qwen35moe" => Family::Hybrid(HybridStyle { axes: 4, ..qwen }),
         "nemotron_h" | "nemotron_h_moe" => Family::Hybrid(HybridStyle {

@@ -7,6 +7,7 @@ mod experts;
 mod family;
 mod feed_forward;
 mod gemma;
+mod gemma3n;
 mod hybrid;
 mod hyper;
 mod input;
@@ -381,6 +382,7 @@ pub(super) fn build(
         Family::Sparse => builder.sparse_decoder(),
         Family::Compressed => builder.compressed_decoder(),
         Family::Gemma4 => builder.gemma4(),
+        Family::Gemma3n => builder.gemma3n(),
     };
     builder.graph.set_output(logits);
     builder.graph.expand(logits);
