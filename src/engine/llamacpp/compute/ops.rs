@@ -226,6 +226,18 @@ impl Graph {
         self.node(Op::Mean, dtype, [1, ne1, ne2, ne3], [a])
     }
 
+    /// The largest of each `size` values of a row.
+    pub(super) fn pool(&mut self, a: Id, size: u64) -> Id {
+        let [ne0, ne1, ne2, ne3] = self.at(a).ne;
+        let ne = [ne0 / size.max(1), ne1, ne2, ne3];
+        self.node(Op::Pool, Type::F32, ne, [a])
+    }
+
+    /// The numbers from 0 to below `count`.
+    pub(super) fn arange(&mut self, count: u64) -> Id {
+        self.node(Op::Arange, Type::F32, [count, 1, 1, 1], [])
+    }
+
     /// The sum of each row.
     pub(super) fn sum_rows(&mut self, a: Id) -> Id {
         let (dtype, [_, ne1, ne2, ne3]) = (self.at(a).dtype, self.at(a).ne);
@@ -245,6 +257,14 @@ impl Graph {
     pub(super) fn view_1d(&mut self, a: Id, ne0: u64, offset: u64) -> Id {
         let row = row_bytes(self.at(a).dtype, ne0);
         self.view(a, [ne0, 1, 1, 1], [row; 3], offset)
+    }
+
+    /// `a + b` over `a` itself.
+    pub(super) fn add_in_place(&mut self, a: Id, b: Id) -> Id {
+        let source = *self.at(a);
+        let node = self.view_node(Op::Add, a, source.ne, source.nb, 0);
+        self.set_sources(node, 0, [a, b]);
+        node
     }
 
     /// `a * factor` over `a` itself.

@@ -51,11 +51,11 @@ fn repetitions_kept(times: usize, least: usize) -> usize {
     }
 }
 
-/// Sparse attention over chosen positions keeps a tensor per block from the start of the graph; shared caches name
-/// their block.
+/// Sparse attention over chosen positions keeps a tensor per block from the start of the graph, that over chosen blocks
+/// of positions copies of its mask; shared caches name their block.
 fn grows_with_blocks(draft: &Draft<'_>) -> bool {
     match &draft.layer.mixer {
-        Mixer::Attention(attention) => !attention.owns_cache(),
+        Mixer::Attention(attention) => !attention.owns_cache() || attention.block_indexer.is_some(),
         Mixer::Latent(latent) => latent.sparse.is_some(),
         Mixer::Compressed(_) => true,
         _ => false,

@@ -15,6 +15,7 @@ pub(super) enum Family {
     Hybrid(HybridStyle),
     Sparse,
     Compressed,
+    BlockSparse,
     Gemma4,
     Gemma3n,
 }
@@ -49,6 +50,7 @@ fn known_family(plan: &GraphPlan) -> Option<Family> {
         "deepseek32" | "glm-dsa" => Family::Sparse,
         "deepseek4" => Family::Compressed,
         "gemma4" => Family::Gemma4,
+        "minimax-m3" => Family::BlockSparse,
         "gemma3n" => Family::Gemma3n,
         "qwen3next" => Family::Hybrid(qwen),
         "qwen35" | "qwen35moe" => Family::Hybrid(HybridStyle { axes: 4, ..qwen }),

@@ -46,6 +46,11 @@ pub(super) struct Caches {
 }
 
 impl Caches {
+    /// Who sees what of the whole context.
+    pub(super) fn full_mask(&self) -> Id {
+        self.full.mask
+    }
+
     /// The cache that an attention uses.
     pub(super) fn of(&self, attention: &Attention) -> CacheInputs {
         match attention.reach {

@@ -1,6 +1,7 @@
 //! Graph builders: one file per kind of layer, on shared pieces (`src/llama-graph.cpp` 0.6.0-dev).
 
 mod attention;
+mod blocks;
 mod compressed;
 mod compressor;
 mod experts;
@@ -382,6 +383,7 @@ pub(super) fn build(
         Family::Sparse => builder.sparse_decoder(),
         Family::Compressed => builder.compressed_decoder(),
         Family::Gemma4 => builder.gemma4(),
+        Family::BlockSparse => builder.block_sparse_decoder(),
         Family::Gemma3n => builder.gemma3n(),
     };
     builder.graph.set_output(logits);
