@@ -187,7 +187,7 @@ impl Case {
         };
         Report {
             speed: None,
-            quality: Default::default(),
+            quality: plimsoll::quality::Quality::default(),
             engine: self.engine().id(),
             engine_version: version,
             model: self.model.name.clone(),

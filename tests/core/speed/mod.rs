@@ -1,4 +1,8 @@
 //! Estimates of speed against published measurements.
+#![expect(
+    clippy::print_stdout,
+    reason = "the tables are for whoever runs this with --nocapture"
+)]
 
 mod row;
 
