@@ -288,8 +288,36 @@ fn all_targets_go_into_a_folder() {
     assert_eq!(code(&output), 0, "{}", err(&output));
     assert_eq!(
         std::fs::read_dir(&set).expect("a folder").count(),
-        plimsoll::export::EXPORTERS.len()
+        plimsoll::export::for_engine("llama.cpp").count()
     );
+}
+
+/// Another engine has settings, targets and a launch of its own.
+#[test]
+fn ollama_is_planned_and_exported() {
+    let (head, _) = PLAN.split_once("[settings]").expect("a plan");
+    let plan = format!(
+        "{}[settings]\nnum_ctx = 8192\n[launch]\nmodel_path = \"/models/a model.gguf\"\n",
+        head.replace("llama.cpp", "ollama")
+    );
+    let output = with_plan(&plan, &["project", "-", "--json"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(report["engine"], "ollama");
+    assert_eq!(report["settings"]["num_ctx"], 8192);
+    let output = with_plan(&plan, &["export", "-", "--target", "modelfile"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert!(out(&output).contains("\nFROM /models/a model.gguf\nPARAMETER num_ctx 8192\n"));
+    let output = with_plan(&plan, &["export", "-", "--target", "cmd"]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        err(&output).contains("no target `cmd` for ollama; there is modelfile, sh, powershell"),
+        "{}",
+        err(&output)
+    );
+    let output = with_plan(&plan, &["project", "-", "--set", "ngl=1"]);
+    assert_eq!(code(&output), 2);
+    assert!(err(&output).contains("unknown setting `ngl` for ollama"));
 }
 
 #[test]
@@ -299,6 +327,8 @@ fn lists_answer_yes_or_no() {
         &["gpus", "4090"],
         &["machines", "a100"],
         &["settings"],
+        &["settings", "ollama"],
+        &["settings", "--engine", "Ollama", "--json"],
         &["detect"],
         &["models", "--json"],
         &["gpus", "--json"],

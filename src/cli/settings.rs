@@ -11,9 +11,11 @@ use super::{Answer, Failure};
 /// Options of `settings`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// The engine.
-    #[arg(default_value = "llama.cpp")]
-    engine: String,
+    /// The engine, the first one unless named.
+    engine: Option<String>,
+    /// The same as an option.
+    #[arg(long = "engine", value_name = "ENGINE", conflicts_with = "engine")]
+    named: Option<String>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -34,10 +36,15 @@ pub(super) fn reference_hint() -> String {
 
 /// Prints the reference.
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
-    let Some(engine) = engine::find(&options.engine) else {
+    let asked = options.engine.as_ref().or(options.named.as_ref());
+    let engine = match asked {
+        None => engine::ENGINES.first().copied(),
+        Some(id) => engine::find(id),
+    };
+    let Some(engine) = engine else {
         return Err(Failure::input(anyhow::anyhow!(
             "no engine `{}`; there is {}",
-            options.engine,
+            asked.map_or("", String::as_str),
             engines()
         )));
     };

@@ -8,6 +8,7 @@ use super::project::{self, Extent};
 use super::remedies;
 use super::settings;
 use crate::engine::launch::{Launch, LaunchInputs, Word};
+use crate::engine::search::Probe;
 use crate::engine::setting::Setting;
 use crate::engine::{Inputs, Margin, Outcome};
 use crate::units::Bytes;
@@ -53,6 +54,11 @@ pub(in crate::engine) fn project(inputs: &Inputs<'_>) -> Outcome {
 /// engine would not start.
 pub(in crate::engine) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
     remedies::free(inputs, margin)
+}
+
+/// What comes of settings, without the reasons; `None` where the engine would not start.
+pub(in crate::engine) fn probe(inputs: &Inputs<'_>) -> Option<Probe> {
+    super::arrange::probe(inputs)
 }
 
 /// Variables that select and order the cards.

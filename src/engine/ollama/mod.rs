@@ -3,6 +3,7 @@
 //! What is allocated is llama.cpp's business ([`super::llamacpp`]); this module knows what Ollama asks of it. Rules are
 //! those of v0.33.0-rc2 (commit fb30760).
 
+mod arrange;
 mod batch;
 mod config;
 mod context;
@@ -21,6 +22,7 @@ mod translate;
 mod version;
 
 use super::launch::{Launch, LaunchInputs};
+use super::search::{Arrangement, Ask, Space};
 use super::setting::Setting;
 use super::traffic::Traffic;
 use super::{Axis, Derived, Engine, Inputs, Margin, Outcome, Remedy};
@@ -86,6 +88,18 @@ impl Engine for Ollama {
         derived: &Derived,
     ) -> Vec<Remedy> {
         remedies::remedies(inputs, derived)
+    }
+
+    fn space(&self, inputs: &Inputs<'_>) -> Option<Space> {
+        arrange::space(inputs)
+    }
+
+    fn load(&self, context_per_slot: u64, slots: u64) -> Settings {
+        arrange::load(context_per_slot, slots)
+    }
+
+    fn arrange(&self, inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement> {
+        arrange::arrange(inputs, ask)
     }
 
     fn starting_settings(&self, inputs: &Inputs<'_>) -> Settings {

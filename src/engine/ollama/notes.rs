@@ -201,7 +201,7 @@ fn translated_fix(fix: &Fix, translation: &Translation<'_>) -> Option<Fix> {
     });
     changes.then(|| Fix {
         set,
-        gain: fix.gain.clone(),
+        gain: fix.gain,
     })
 }
 

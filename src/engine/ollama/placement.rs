@@ -13,6 +13,21 @@ pub(super) struct Placement {
     pub(super) fits_one: bool,
 }
 
+impl Placement {
+    /// Takes out what the server does not use although it is handed over.
+    pub(super) fn hide(&mut self) {
+        // Integrated GPUs where there is another one (`src/llama.cpp`, 0.6.0-dev).
+        if self.gpus.iter().any(|device| !device.integrated) {
+            self.gpus.retain(|device| !device.integrated);
+        }
+        // A negative index is none at all.
+        if self.main.is_some_and(i64::is_negative) {
+            self.gpus.clear();
+            self.main = None;
+        }
+    }
+}
+
 /// What decides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {

@@ -83,40 +83,10 @@ pub(super) fn translate<'a>(inputs: &Inputs<'a>) -> Translation<'a> {
     };
     let tokens = context.tokens.saturating_mul(parallel);
     let predicted = predicted(inputs.model, &known, tokens);
-    let mut placement = match config.layers {
-        // The GPUs are not even looked at.
-        Layers::Count(0) => Placement::default(),
-        _ => placement::place(
-            &devices,
-            &Wish {
-                main_gpu: config.main_gpu,
-                spread: config.spread,
-                predicted,
-                host_free,
-            },
-        ),
-    };
+    let mut placement = place(&config, &devices, predicted, host_free);
     let available = placement::available(&placement, host_free);
-    let flash_disabled = !config.flash.unwrap_or_else(|| flash_works(&placement));
-    let batch = match config.num_batch {
-        Some(written) => u64::try_from(written).ok().filter(|batch| *batch > 0),
-        None => Some(batch::automatic(
-            tokens,
-            predicted,
-            available,
-            flash_disabled,
-            &placement.gpus,
-        )),
-    };
-    // The server leaves integrated GPUs out where there is another one (`src/llama.cpp`, 0.6.0-dev).
-    if placement.gpus.iter().any(|device| !device.integrated) {
-        placement.gpus.retain(|device| !device.integrated);
-    }
-    if placement.main.is_some_and(i64::is_negative) {
-        // The server takes that as none at all.
-        placement.gpus.clear();
-        placement.main = None;
-    }
+    let batch = batch(&config, &placement, tokens, predicted, available);
+    placement.hide();
     let loading = loading(&Circumstances {
         machine,
         gpus: &placement.gpus,
@@ -144,6 +114,42 @@ pub(super) fn translate<'a>(inputs: &Inputs<'a>) -> Translation<'a> {
     };
     translation.fill(known.blocks.saturating_add(1));
     translation
+}
+
+fn place(config: &Config, devices: &[Device], predicted: u64, host_free: u64) -> Placement {
+    if config.layers == Layers::Count(0) {
+        // The GPUs are not even looked at.
+        return Placement::default();
+    }
+    let wish = Wish {
+        main_gpu: config.main_gpu,
+        spread: config.spread,
+        predicted,
+        host_free,
+    };
+    placement::place(devices, &wish)
+}
+
+/// As written, where that is a number at all, else as Ollama chooses it.
+fn batch(
+    config: &Config,
+    placement: &Placement,
+    tokens: u64,
+    predicted: u64,
+    available: u64,
+) -> Option<u64> {
+    if let Some(written) = config.num_batch {
+        return u64::try_from(written).ok().filter(|batch| *batch > 0);
+    }
+    let without_flash = !config.flash.unwrap_or_else(|| flash_works(placement));
+    let gpus = &placement.gpus;
+    Some(batch::automatic(
+        tokens,
+        predicted,
+        available,
+        without_flash,
+        gpus,
+    ))
 }
 
 /// What both engines call the same.
@@ -212,9 +218,8 @@ impl Translation<'_> {
         }
         let flash = match config.flash {
             Some(true) => "on",
-            Some(false) => "off",
             None if flash_works(&self.placement) => "auto",
-            None => "off",
+            Some(false) | None => "off",
         };
         put("flash_attn", text(flash));
         if let Some(batch) = self.batch {

@@ -140,18 +140,17 @@ fn one_shot(export: &Export<'_>, served: &Served<'_>, step: &Step) -> Result<Vec
         .last();
     service.push("    depends_on:".to_owned());
     service.push("      ollama: {condition: service_healthy}".to_owned());
-    match before {
-        Some(before) => service.push(format!(
+    if let Some(before) = before {
+        service.push(format!(
             "      {}: {{condition: service_completed_successfully}}",
             before.role
-        )),
-        None => {
-            service.push("    configs:".to_owned());
-            service.push(format!(
-                "      - {{source: modelfile, target: {MODELFILE}}}"
-            ));
-            service.extend(mount(export)?);
-        }
+        ));
+    } else {
+        service.push("    configs:".to_owned());
+        service.push(format!(
+            "      - {{source: modelfile, target: {MODELFILE}}}"
+        ));
+        service.extend(mount(export)?);
     }
     service.push("    restart: \"no\"".to_owned());
     Ok(service)

@@ -1,6 +1,8 @@
 //! Ollama: what it makes of its settings, and that what it starts takes what llama.cpp takes.
 
 mod carry;
+mod fit;
+mod properties;
 mod rows;
 mod rules;
 
@@ -79,6 +81,13 @@ fn note<'a>(notes: &'a [Note], code: &str) -> Option<&'a Note> {
 
 fn number(outcome: &Outcome, name: &str) -> i64 {
     match outcome.resolved.get(name) {
+        Some(Value::Integer(number)) => *number,
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+fn number_of(settings: &Settings, name: &str) -> i64 {
+    match settings.get(name) {
         Some(Value::Integer(number)) => *number,
         other => panic!("{name} is {other:?}"),
     }

@@ -10,7 +10,7 @@ pub(super) use space::{load, space};
 
 use crate::engine::Inputs;
 use crate::engine::largest::largest;
-use crate::engine::search::{Arrangement, Ask, Effort, Residency};
+use crate::engine::search::{Arrangement, Ask, Effort, Probe, Residency};
 use desk::Desk;
 use solve::Spread;
 use trial::Trial;
@@ -24,6 +24,11 @@ pub(super) fn arrange(inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement>
         settings: trial.settings,
         probe: trial.probe,
     })
+}
+
+/// What comes of settings as they are.
+pub(super) fn probe(inputs: &Inputs<'_>) -> Option<Probe> {
+    Some(Trial::new(inputs, inputs.settings.clone())?.probe)
 }
 
 fn placed(desk: &Desk<'_>, ask: &Ask<'_>) -> Option<Trial> {
