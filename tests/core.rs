@@ -34,6 +34,8 @@ mod llamacpp_sizes;
 mod models;
 #[path = "core/ollama/mod.rs"]
 mod ollama;
+#[path = "core/parts/mod.rs"]
+mod parts;
 #[path = "core/plans.rs"]
 mod plans;
 #[path = "core/quality.rs"]

@@ -18,7 +18,7 @@ mod vision;
 
 pub use config::Error;
 pub use count::Parameters;
-pub use encoder::{Encoder, Vision};
+pub use encoder::{Encoder, Shares, Tower, TowerKind, Vision};
 pub use feed_forward::{Dense, Experts, FeedForward, HashRouting, Scoring, SharedExpert};
 pub use layer::{Layer, Norm, Norms};
 pub use mixer::Mixer;

@@ -20,6 +20,7 @@ mod output;
 mod parts;
 mod placement;
 mod project;
+mod projector;
 mod recurrent;
 mod remedies;
 mod resolved;

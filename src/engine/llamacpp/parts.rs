@@ -8,6 +8,7 @@ use super::compute::Purpose;
 use super::config::{Config, Shape};
 use super::draft;
 use super::measure::{Placed, Subject};
+use super::projector;
 use crate::engine::Inputs;
 use crate::projection::{Category, Note, Part, Term};
 use crate::units::Bytes;
@@ -88,6 +89,7 @@ pub(super) fn parts(
 ) -> Parts {
     let mut parts = Parts::default();
     draft::add(subject, config, shape, placed, purpose, &mut parts);
+    projector::add(subject, &mut parts);
     adapter::add(subject, shape, placed, &mut parts);
     parts
 }
@@ -95,6 +97,7 @@ pub(super) fn parts(
 /// What a person should know about them.
 pub(super) fn notes(subject: &Subject<'_>, config: &Config, notes: &mut Vec<Note>) {
     draft::notes(subject, config, notes);
+    projector::notes(subject, notes);
     adapter::notes(subject, notes);
 }
 

@@ -21,11 +21,13 @@ mod segments;
 mod shorten;
 mod steady;
 mod tensor;
+mod vision;
 
 pub(in crate::engine::llamacpp) use alive::Use;
 pub(in crate::engine::llamacpp) use plan::GraphPlan;
 pub(in crate::engine::llamacpp) use reserve::{Buffers, ComputeBuffer, Exactness, Purpose};
 pub(in crate::engine::llamacpp) use tensor::Part;
+pub(in crate::engine::llamacpp) use vision::{Picture, picture_buffers};
 
 use crate::model::Model;
 
