@@ -16,6 +16,8 @@ mod compute;
 mod experts;
 #[path = "core/export/mod.rs"]
 mod export;
+#[path = "core/fit/mod.rs"]
+mod fit;
 #[path = "core/hardware/mod.rs"]
 mod hardware;
 #[path = "core/host_memory.rs"]

@@ -4,13 +4,14 @@
 use plimsoll::engine::Margin;
 use plimsoll::engine::llamacpp::LlamaCpp;
 use plimsoll::engine::{Engine as _, Inputs, Memo};
+use plimsoll::hardware::Machine;
 use plimsoll::plan::{Settings, Value};
 use plimsoll::units::Bytes;
 use serde_json::Value as Json;
 
 use crate::llamacpp_mem::row::{machine, preset_with};
 
-const ROWS: &str = include_str!("../../data/oracle/llamacpp_fit.jsonl");
+pub(crate) const ROWS: &str = include_str!("../../data/oracle/llamacpp_fit.jsonl");
 
 /// What a fit decides, in words that compare.
 #[derive(Debug, PartialEq)]
@@ -60,16 +61,20 @@ fn overrides(fit: &Json) -> Vec<String> {
     rules.into_iter().map(|(_, rule)| rule).collect()
 }
 
-fn projected(row: &Json, memo: &Memo) -> Option<Decision> {
-    let set = &row["set"];
-    let model = preset_with(row["preset"].as_str()?, trained_context(row))?;
-    let cards: Vec<Bytes> = set["free_MiB_per_gpu"]
+/// The cards of a row.
+pub(crate) fn machine_of(row: &Json) -> Option<Machine> {
+    let cards: Vec<Bytes> = row["set"]["free_MiB_per_gpu"]
         .as_array()?
         .iter()
         .filter_map(Json::as_u64)
         .map(Bytes::from_mib)
         .collect();
-    let machine = machine(&cards, (8, 9));
+    Some(machine(&cards, (8, 9)))
+}
+
+/// The settings of a row.
+pub(crate) fn settings_of(row: &Json) -> Option<Settings> {
+    let set = &row["set"];
     let mut settings = Settings::new();
     let mut put = |name: &str, value: Value| {
         settings.insert(name.to_owned(), value);
@@ -99,11 +104,16 @@ fn projected(row: &Json, memo: &Memo) -> Option<Decision> {
         put("cache_type_k", Value::Text(kind.to_owned()));
         put("cache_type_v", Value::Text(kind.to_owned()));
     }
+    Some(settings)
+}
+
+fn projected(row: &Json, memo: &Memo) -> Option<Decision> {
+    let model = preset_with(row["preset"].as_str()?, trained_context(row))?;
     let outcome = LlamaCpp.project(&Inputs {
         model: &model,
         draft: None,
-        machine: &machine,
-        settings: &settings,
+        machine: &machine_of(row)?,
+        settings: &settings_of(row)?,
         margin: Margin::DEFAULT,
         memo,
     });
@@ -137,7 +147,7 @@ fn decision(resolved: &Settings) -> Decision {
 }
 
 /// The trained context in the measured files of Qwen2.5 is the one with YaRN; presets have the native one.
-fn trained_context(row: &Json) -> Option<u64> {
+pub(crate) fn trained_context(row: &Json) -> Option<u64> {
     let name = row["model"].as_str().unwrap_or_default();
     name.starts_with("qwen2.5").then_some(131_072)
 }

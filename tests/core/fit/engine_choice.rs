@@ -1,0 +1,120 @@
+//! Against what the engine's own fit chooses, over every row measured of it: never less context, never fewer layers.
+
+use plimsoll::advisor::Objective;
+use plimsoll::engine::llamacpp::LlamaCpp;
+use plimsoll::engine::{Engine as _, Inputs, Margin, Memo, Outcome};
+use plimsoll::hardware::Machine;
+use plimsoll::model::Model;
+use plimsoll::plan::{Settings, Value};
+use plimsoll::projection::Category;
+use plimsoll::units::Bytes;
+use serde_json::Value as Json;
+
+use super::{Case, integer, names};
+use crate::llamacpp_fit::{ROWS, machine_of, settings_of, trained_context};
+use crate::llamacpp_mem::row::preset_with;
+
+/// What the engine makes of it.
+fn automatic(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -> Outcome {
+    LlamaCpp.project(&Inputs {
+        model,
+        draft: None,
+        machine,
+        settings,
+        margin: Margin::DEFAULT,
+        memo,
+    })
+}
+
+/// The engine sees what is free after its own context is there; the plan's machine is the one before that.
+fn before_context(machine: &Machine, outcome: &Outcome) -> Machine {
+    let mut machine = machine.clone();
+    let devices = &outcome.projection.peak_moment().unwrap().devices;
+    for (gpu, device) in machine.gpus.iter_mut().zip(devices) {
+        let overhead: Bytes = device
+            .terms
+            .iter()
+            .filter(|term| term.category == Category::Overhead)
+            .map(|term| term.bytes)
+            .sum();
+        gpu.memory.usable += overhead;
+        gpu.memory.total += overhead;
+    }
+    machine
+}
+
+/// Layers on GPUs, and layers that leave experts elsewhere.
+fn layers(outcome: &Outcome, all: i64) -> (i64, usize) {
+    let on_gpus = integer(&outcome.resolved, "n_gpu_layers").unwrap_or(all);
+    let rules = match outcome.resolved.get("override_tensor") {
+        Some(Value::List(rules)) => rules.len(),
+        _ => 0,
+    };
+    (on_gpus.min(all), rules)
+}
+
+fn check(row: &Json, memo: &Memo) -> Option<Result<(), String>> {
+    let model = preset_with(row["preset"].as_str()?, trained_context(row))?;
+    let machine = machine_of(row)?;
+    let mut settings = settings_of(row)?;
+    let theirs = automatic(&model, &machine, &settings, memo);
+    let machine = before_context(&machine, &theirs);
+    // What the engine leaves alone is pinned; so is the number of slots, which it chooses beforehand.
+    let mut pinned = names(&[
+        "parallel",
+        "kv_unified",
+        "swa_full",
+        "cache_type_k",
+        "cache_type_v",
+    ]);
+    pinned.extend(settings.keys().cloned());
+    settings.insert("n_gpu_layers".to_owned(), Value::Text("auto".to_owned()));
+    let given = settings.contains_key("ctx_size");
+    let objective = if given {
+        Objective::Speed
+    } else {
+        Objective::Context
+    };
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: &settings,
+        pinned: &pinned,
+    };
+    let ours = match case.fit(objective, memo) {
+        Ok(fitted) => fitted.best,
+        Err(impossible) => return Some(Err(impossible.message)),
+    };
+    let (on_gpus, all) = ours.figures.gpu_layers;
+    let (their_layers, their_spills) = layers(&theirs, i64::try_from(all).unwrap());
+    let context = integer(&theirs.resolved, "ctx_size").unwrap();
+    let our_context = integer(&ours.set, "ctx_size").unwrap_or(context);
+    let fewer = i64::try_from(on_gpus).unwrap() < their_layers;
+    let spills = ours.figures.expert_layers_in_ram > their_spills as u64 && our_context <= context;
+    if our_context < context || fewer || spills {
+        return Some(Err(format!(
+            "{context} tokens, {their_layers} layers, {their_spills} without all experts; fitted {our_context}, {on_gpus}, {}",
+            ours.figures.expert_layers_in_ram
+        )));
+    }
+    Some(Ok(()))
+}
+
+#[test]
+fn never_less_than_the_engine_finds() {
+    let memo = Memo::default();
+    let (mut rows, mut worse) = (0, 0);
+    for text in ROWS.lines() {
+        let row: Json = serde_json::from_str(text).expect("a row is JSON");
+        let Some(result) = check(&row, &memo) else {
+            continue;
+        };
+        rows += 1;
+        if let Err(reason) = result {
+            worse += 1;
+            println!("{} {} {}: {reason}", row["model"], row["types"], row["set"]);
+        }
+    }
+    println!("{worse} of {rows} are worse");
+    assert_eq!(worse, 0, "of {rows}");
+}
