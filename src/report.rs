@@ -205,19 +205,36 @@ pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Err
     };
     let outcome = request.engine.project(&inputs);
     let mut report = judge(request, outcome, margin);
-    if report.verdict == Verdict::Exceeds {
-        let remedies = request
-            .engine
-            .remedies(&inputs, &report.settings, &report.derived);
-        let places: Vec<&str> = report
-            .devices
-            .iter()
-            .map(|device| device.id.as_str())
-            .collect();
-        let fixes = advisor::fixes(request.engine, &inputs, remedies, &places);
-        report.notes.extend(fixes);
-    }
+    let advice = advice(request, &inputs, &report);
+    report.notes.extend(advice);
     Ok(report)
+}
+
+/// What would mend a plan that does not fit, or make use of what one leaves.
+fn advice(request: &Request<'_>, inputs: &Inputs<'_>, report: &Report) -> Vec<Note> {
+    let devices = || report.devices.iter();
+    let places: Vec<&str> = devices().map(|device| device.id.as_str()).collect();
+    let pinned = fit::pinned(request);
+    let Request { engine, .. } = *request;
+    let Report {
+        settings, derived, ..
+    } = report;
+    match report.verdict {
+        Verdict::Exceeds => {
+            let remedies = engine.remedies(inputs, settings, derived);
+            advisor::fixes(engine, inputs, remedies, &pinned, &places)
+        }
+        Verdict::Fits => {
+            let margin =
+                |device: &DeviceReport| i64::try_from(device.margin.get()).unwrap_or(i64::MAX);
+            let spare: Vec<i64> = devices()
+                .map(|device| device.free().saturating_sub(margin(device)))
+                .collect();
+            let ideas = engine.ideas(inputs, settings, derived, &spare);
+            advisor::hints(engine, inputs, ideas, &pinned, (&spare, &places))
+        }
+        Verdict::Tight | Verdict::Refused => Vec::new(),
+    }
 }
 
 fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {

@@ -18,11 +18,13 @@ struct Offer {
 }
 
 /// Of an engine's remedies, the changes that would mend a plan that does not fit, as notes with a fix: those that make it fit first, in the
-/// engine's order of what they cost the user; then the ones that save most. `places` names the devices.
+/// engine's order of what they cost the user; then the ones that save most. None changes what is pinned. `places` names
+/// the devices.
 pub fn fixes(
     engine: &dyn Engine,
     inputs: &Inputs<'_>,
     remedies: Vec<Remedy>,
+    pinned: &[String],
     places: &[&str],
 ) -> Vec<Note> {
     let Some(before) = engine.free(inputs) else {
@@ -33,6 +35,7 @@ pub fn fixes(
     };
     let mut offers: Vec<Offer> = remedies
         .into_iter()
+        .map(|remedy| open(remedy, pinned))
         .filter_map(|remedy| offer(engine, inputs, &before, worst, remedy))
         .collect();
     offers.sort_by_key(|offer| {
@@ -45,6 +48,14 @@ pub fn fixes(
     offers.truncate(OFFERED);
     let place = places.get(worst).copied().unwrap_or("host");
     offers.into_iter().map(|offer| note(offer, place)).collect()
+}
+
+/// The steps of a remedy that change nothing pinned.
+fn open(mut remedy: Remedy, pinned: &[String]) -> Remedy {
+    remedy
+        .steps
+        .retain(|step| !step.set.keys().any(|name| pinned.contains(name)));
+    remedy
 }
 
 /// The mildest step of a remedy that makes the plan fit, else its strongest, if that saves anything.
@@ -107,4 +118,62 @@ fn note(offer: Offer, place: &str) -> Note {
         set: step.set,
         gain: Some(Gain::Bytes(saved)),
     })
+}
+
+/// Most ideas for memory that is left over.
+const IDEAS: usize = 2;
+
+/// Most steps of an idea that are tried: engines offer only what should fit.
+const TRIED: usize = 2;
+
+/// Of an engine's ideas for memory that is left, those that fit with the margin kept, as hints with a change. `spare` is
+/// what every device has left beyond its margin, `places` names them.
+pub fn hints(
+    engine: &dyn Engine,
+    inputs: &Inputs<'_>,
+    ideas: Vec<Remedy>,
+    pinned: &[String],
+    (spare, places): (&[i64], &[&str]),
+) -> Vec<Note> {
+    let most = spare.iter().zip(places);
+    let most = most
+        .filter(|(_, place)| **place != "host")
+        .max_by_key(|(spare, _)| **spare);
+    let Some((spare, place)) = most else {
+        return Vec::new();
+    };
+    let spare = Bytes::new(spare.unsigned_abs());
+    let fits = |step: &Step| {
+        let mut settings = inputs.settings.clone();
+        settings.extend(step.set.clone());
+        let inputs = Inputs {
+            settings: &settings,
+            ..*inputs
+        };
+        let room = engine.room(&inputs, inputs.margin);
+        room.is_some_and(|room| room.iter().all(|room| *room >= 0))
+    };
+    ideas
+        .into_iter()
+        .map(|idea| open(idea, pinned))
+        .filter_map(|idea| {
+            let step = idea.steps.into_iter().take(TRIED).find(fits)?;
+            let tokens = step.gain;
+            Some(
+                Note::hint(
+                    "would-fit",
+                    format!(
+                        "{spare} beyond the margin stay free on {place}: {} fits, too.",
+                        step.what
+                    ),
+                )
+                .on(idea.setting)
+                .fixed_by(Fix {
+                    set: step.set,
+                    gain: tokens,
+                }),
+            )
+        })
+        .take(IDEAS)
+        .collect()
 }

@@ -4,4 +4,4 @@ pub mod fit;
 mod fixes;
 
 pub use fit::{Choice, Figures, FitRequest, Fitted, Impossible, Objective, fit, starting_settings};
-pub use fixes::fixes;
+pub use fixes::{fixes, hints};

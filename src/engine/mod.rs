@@ -72,6 +72,29 @@ pub trait Engine: Sync {
     /// is already known to the memo. `None` where the engine would not start, or where its work is not known.
     fn traffic(&self, inputs: &Inputs<'_>) -> Option<Traffic>;
 
+    /// What every GPU in use has left beyond a margin, and main memory at all, the host last: as [`Engine::free`], which is
+    /// the same without a margin.
+    fn room(&self, inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
+        let mut room = self.free(inputs)?;
+        for (room, gpu) in room.iter_mut().zip(&inputs.machine.gpus) {
+            let kept = margin.of(gpu.memory.usable).get();
+            *room = room.saturating_sub(i64::try_from(kept).unwrap_or(i64::MAX));
+        }
+        Some(room)
+    }
+
+    /// What could be done with memory that is left over, the most useful first, as far as arithmetic tells what fits; the
+    /// advisor tries it. `spare` is what every device has left beyond its margin.
+    fn ideas(
+        &self,
+        _inputs: &Inputs<'_>,
+        _resolved: &Settings,
+        _derived: &Derived,
+        _spare: &[i64],
+    ) -> Vec<Remedy> {
+        Vec::new()
+    }
+
     /// What could be done otherwise to need less, the cheapest for the user first; the advisor tries them.
     fn remedies(&self, inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy>;
 

@@ -1,6 +1,7 @@
 //! What an engine could do otherwise to need less, for the advisor to try.
 
 use crate::plan::Settings;
+use crate::projection::Gain;
 
 /// One way to need less, from the mildest step to the strongest.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,4 +19,6 @@ pub struct Step {
     pub what: String,
     /// The settings it changes.
     pub set: Settings,
+    /// What it is worth, where the engine knows it beforehand.
+    pub gain: Option<Gain>,
 }

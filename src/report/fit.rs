@@ -41,12 +41,7 @@ pub fn fit(
         (None, Some(word)) => word.parse()?,
         (None, None) => Objective::default(),
     };
-    let pinned: Vec<String> = fit
-        .pinned
-        .iter()
-        .filter_map(|name| setting::find(engine, name))
-        .map(|setting| setting.name.to_owned())
-        .collect();
+    let pinned = pinned(request);
     let machine = devices::shared(request.machine, request.beside);
     let inputs = Inputs {
         model,
@@ -62,4 +57,11 @@ pub fn fit(
         pinned: &pinned,
         objective,
     })?)
+}
+
+/// What is pinned, by canonical name.
+pub(super) fn pinned(request: &Request<'_>) -> Vec<String> {
+    let pinned = request.fit.pinned.iter();
+    let known = pinned.filter_map(|name| setting::find(request.engine, name));
+    known.map(|setting| setting.name.to_owned()).collect()
 }

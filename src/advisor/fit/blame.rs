@@ -10,6 +10,14 @@ use crate::units::Bytes;
 
 /// Why nothing fits: the pin whose giving way costs least, and by how much.
 pub(super) fn impossible(request: &FitRequest<'_>) -> Impossible {
+    if request.engine.space(&request.inputs).is_none() {
+        return Impossible {
+            pin: None,
+            message: unsearchable(request),
+            set: Settings::new(),
+            gain: None,
+        };
+    }
     for pin in order(request) {
         let others: Vec<String> = request
             .pinned
@@ -149,12 +157,25 @@ fn listed(names: &[String]) -> String {
     }
 }
 
+/// The engine refuses the plan, or leaves nothing to search.
+fn unsearchable(request: &FitRequest<'_>) -> String {
+    let engine = request.engine.id();
+    refusal(request).unwrap_or_else(|| {
+        format!("There is nothing to search for {engine}: it places everything by itself.")
+    })
+}
+
+fn refusal(request: &FitRequest<'_>) -> Option<String> {
+    let outcome = request.engine.project(&request.inputs);
+    let mut notes = outcome.notes.into_iter();
+    let error = notes.find(|note| note.severity == Severity::Error)?;
+    Some(format!("Nothing fits: {}", error.message))
+}
+
 /// Not even the least fits, or the engine refuses.
 fn too_small(request: &FitRequest<'_>) -> String {
-    let outcome = request.engine.project(&request.inputs);
-    let mut notes = outcome.notes.iter();
-    if let Some(error) = notes.find(|note| note.severity == Severity::Error) {
-        return format!("Nothing fits: {}", error.message);
+    if let Some(refusal) = refusal(request) {
+        return refusal;
     }
     let explorer = Explorer::new(request);
     let room = explorer.and_then(|mut explorer| ladder::least_room(&mut explorer));

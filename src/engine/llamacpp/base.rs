@@ -53,7 +53,7 @@ pub(in crate::engine) fn project(inputs: &Inputs<'_>) -> Outcome {
 /// Bytes that every GPU has left beyond the margin, and main memory at all; negative where they lack. `None` where the
 /// engine would not start.
 pub(in crate::engine) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
-    remedies::free(inputs, margin)
+    remedies::room(inputs, margin)
 }
 
 /// What comes of settings, without the reasons; `None` where the engine would not start.

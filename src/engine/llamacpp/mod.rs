@@ -10,6 +10,7 @@ mod draft;
 mod experts;
 pub mod file_type;
 mod host;
+mod ideas;
 mod kv_cache;
 mod launch;
 mod limits;
@@ -86,7 +87,21 @@ impl Engine for LlamaCpp {
 
     fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>> {
         // What is kept free counts for good plans, not for possible ones.
-        remedies::free(inputs, Margin::NONE)
+        remedies::room(inputs, Margin::NONE)
+    }
+
+    fn room(&self, inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
+        remedies::room(inputs, margin)
+    }
+
+    fn ideas(
+        &self,
+        inputs: &Inputs<'_>,
+        resolved: &Settings,
+        derived: &Derived,
+        spare: &[i64],
+    ) -> Vec<Remedy> {
+        ideas::ideas(inputs, resolved, derived, spare)
     }
 
     fn traffic(&self, inputs: &Inputs<'_>) -> Option<Traffic> {

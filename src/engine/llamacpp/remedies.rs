@@ -1,5 +1,6 @@
 //! What llama.cpp could do otherwise to need less.
 
+use super::arrange::LADDER;
 use super::auto;
 use super::config::{self, Config, Flash, GpuLayers};
 use super::file_type::FileType;
@@ -12,17 +13,12 @@ use crate::model::FeedForward;
 use crate::plan::{Settings, Value};
 use crate::projection::{Severity, grouped};
 
-/// File types that people download, largest first; each is a clear step smaller than the one before.
-const LADDER: [&str; 8] = [
-    "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "IQ4_XS", "Q3_K_M", "IQ3_M", "Q2_K",
-];
-
 /// Steps in which experts are moved to main memory.
 const EXPERT_STEPS: u64 = 8;
 
-/// Bytes that every GPU has left beyond the margin, and main memory at all; negative where they lack. `None` where the
-/// engine would not start.
-pub(super) fn free(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
+/// Bytes that every GPU has left beyond a margin, and main memory at all; negative where they lack. `None` where the engine
+/// would not start.
+pub(super) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
     let mut notes = Vec::new();
     let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
@@ -84,6 +80,7 @@ fn cache(config: &Config) -> Option<Remedy> {
     let step = |word: &str| Step {
         what: format!("A KV cache in {word}"),
         set: set([("cache_type_k", text(word)), ("cache_type_v", text(word))]),
+        gain: None,
     };
     possible.then(|| Remedy {
         setting: "cache_type_k",
@@ -100,6 +97,7 @@ fn layers(inputs: &Inputs<'_>, config: &Config) -> Option<Remedy> {
         steps: vec![Step {
             what: "Leaving the number of GPU layers to the engine".to_owned(),
             set: set([("n_gpu_layers", text("auto"))]),
+            gain: None,
         }],
     })
 }
@@ -124,6 +122,7 @@ fn experts(inputs: &Inputs<'_>) -> Option<Remedy> {
         .map(|blocks| Step {
             what: format!("Keeping the experts of the first {blocks} layers in main memory"),
             set: set([("n_cpu_moe", number(blocks))]),
+            gain: None,
         })
         .collect();
     Some(Remedy {
@@ -139,6 +138,7 @@ fn micro_batch(config: &Config) -> Option<Remedy> {
         steps: vec![Step {
             what: "A micro-batch of 512".to_owned(),
             set: set([("ubatch_size", number(512))]),
+            gain: None,
         }],
     })
 }
@@ -154,19 +154,20 @@ fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
         steps: vec![Step {
             what: format!("A context of {} tokens", grouped(longest)),
             set: set([("ctx_size", number(longest))]),
+            gain: None,
         }],
     })
 }
 
 fn weights(config: &Config) -> Option<Remedy> {
-    let now = LADDER
-        .iter()
-        .position(|word| word.eq_ignore_ascii_case(&config.weights));
-    let smaller = LADDER.iter().skip(now.map_or(0, |now| now + 1));
+    let words = || LADDER.iter().map(|kind| kind.name());
+    let now = words().position(|word| word.eq_ignore_ascii_case(&config.weights));
+    let smaller = words().skip(now.map_or(1, |now| now + 1));
     let steps: Vec<Step> = smaller
         .map(|word| Step {
             what: format!("A file in {word}"),
             set: set([("weights", text(word))]),
+            gain: None,
         })
         .collect();
     (!steps.is_empty()).then_some(Remedy {
@@ -175,17 +176,17 @@ fn weights(config: &Config) -> Option<Remedy> {
     })
 }
 
-fn set<const N: usize>(changes: [(&str, Value); N]) -> Settings {
+pub(super) fn set<const N: usize>(changes: [(&str, Value); N]) -> Settings {
     changes
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }
 
-fn text(word: &str) -> Value {
+pub(super) fn text(word: &str) -> Value {
     Value::Text(word.to_owned())
 }
 
-fn number(number: u64) -> Value {
+pub(super) fn number(number: u64) -> Value {
     Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
 }

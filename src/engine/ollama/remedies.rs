@@ -91,5 +91,6 @@ fn step(what: impl Into<String>, name: &str, value: Value) -> Step {
     Step {
         what: what.into(),
         set: Settings::from([(name.to_owned(), value)]),
+        gain: None,
     }
 }

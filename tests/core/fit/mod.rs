@@ -1,12 +1,17 @@
 //! Fitting: what it finds fits, cannot be bettered by a step, and is no worse than what the engine finds itself.
 
 mod engine_choice;
+mod laws;
+mod pins;
+mod properties;
 
-use plimsoll::advisor::{FitRequest, Fitted, Impossible, Objective, fit};
+use plimsoll::advisor::{Choice, FitRequest, Fitted, Impossible, Objective, fit};
+use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::engine::{self, Inputs, Margin, Memo};
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
-use plimsoll::plan::{Settings, Value};
+use plimsoll::plan::{FitOptions, LaunchOptions, Settings, Value};
+use plimsoll::report::{Report, Request, report};
 
 /// A plan to fit.
 pub(crate) struct Case<'a> {
@@ -45,4 +50,37 @@ pub(crate) fn integer(settings: &Settings, name: &str) -> Option<i64> {
         Some(Value::Integer(number)) => Some(*number),
         _ => None,
     }
+}
+
+/// A model by its preset.
+pub(crate) fn preset(id: &str) -> Model {
+    let preset = ModelCatalog::embedded().find(id).unwrap();
+    preset.model(&serde_json::Map::default()).unwrap()
+}
+
+/// The best, alone.
+pub(crate) fn fitted(case: &Case<'_>, objective: Objective) -> Choice {
+    case.fit(objective, &Memo::default()).unwrap().best
+}
+
+/// Settings with a choice written into them.
+pub(crate) fn with(settings: &Settings, choice: &Choice) -> Settings {
+    let mut settings = settings.clone();
+    choice.apply(engine::find("llama.cpp").unwrap(), &mut settings);
+    settings
+}
+
+/// The report of other settings of a case.
+pub(crate) fn report_of(case: &Case<'_>, settings: &Settings) -> Report {
+    let request = Request {
+        engine: engine::find("llama.cpp").unwrap(),
+        model: case.model,
+        draft: None,
+        beside: &[],
+        machine: case.machine,
+        settings,
+        fit: &FitOptions::default(),
+        launch: &LaunchOptions::default(),
+    };
+    report(&request, &Memo::default()).unwrap()
 }

@@ -6,7 +6,7 @@ mod space;
 mod spread;
 mod trial;
 
-pub(super) use space::{load, space};
+pub(super) use space::{LADDER, load, space};
 
 use crate::engine::Inputs;
 use crate::engine::largest::largest;
@@ -117,7 +117,7 @@ fn experts_in_ram(
 }
 
 /// As many layers on GPUs as fit, the experts of all in main memory; none at all where it is only asked whether that is
-/// possible.
+/// possible, and main memory is large enough.
 fn layers_in_ram(desk: &Desk<'_>, closest: &Trial, best: bool) -> Option<Trial> {
     let bare = desk.without_experts().unwrap_or_default();
     let with_layers = |count: u64| {
@@ -126,7 +126,7 @@ fn layers_in_ram(desk: &Desk<'_>, closest: &Trial, best: bool) -> Option<Trial> 
         desk.trial(&changes)
     };
     let none = with_layers(0)?;
-    if !best {
+    if !best && none.probe.fits() {
         return Some(none);
     }
     if closest.gpus > 1 && desk.may_spread() {

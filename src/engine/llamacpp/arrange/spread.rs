@@ -32,6 +32,7 @@ pub(super) fn spread(desk: &Desk<'_>, reference: &Trial, spread: Spread) -> Opti
     };
     let mut seen: Vec<Layout> = Vec::new();
     let mut best: Option<Trial> = None;
+    let mut closest: Option<(Layout, Trial)> = None;
     for _ in 0..ROUNDS {
         let Some(layout) = solve(&units, &room, spread) else {
             break;
@@ -51,17 +52,46 @@ pub(super) fn spread(desk: &Desk<'_>, reference: &Trial, spread: Spread) -> Opti
         {
             let found = left.saturating_add(*content);
             // What was too much once is not tried again.
-            *bytes = if fits { found } else { found.min(*bytes) };
+            *bytes = if *left >= 0 { found } else { found.min(*bytes) };
         }
         let better = best
             .as_ref()
             .is_none_or(|best| trial.probe.gpu_share > best.probe.gpu_share);
         if fits && better {
             best = Some(trial);
+        } else if !fits {
+            closest = Some((layout.clone(), trial));
         }
         seen.push(layout);
     }
-    best
+    match (best, closest) {
+        (None, Some((layout, trial))) => shifted(desk, layout, trial, &units),
+        (best, _) => best,
+    }
+}
+
+/// Units moved one by one from the card that lacks most to the neighbour with most room, while that may help.
+fn shifted(desk: &Desk<'_>, mut layout: Layout, mut trial: Trial, units: &[Unit]) -> Option<Trial> {
+    for _ in 0..ROUNDS {
+        let room = trial.probe.room.get(..trial.gpus)?;
+        let (from, _) = room.iter().enumerate().min_by_key(|(_, room)| **room)?;
+        let neighbours = [from.checked_sub(1), from.checked_add(1)];
+        let open = neighbours.into_iter().flatten();
+        let (to, most) = open
+            .filter_map(|gpu| room.get(gpu).map(|room| (gpu, *room)))
+            .max_by_key(|(_, room)| *room)?;
+        if most < 0 {
+            return None;
+        }
+        let count = layout.counts.get_mut(from)?;
+        *count = count.checked_sub(1)?;
+        *layout.counts.get_mut(to)? += 1;
+        trial = desk.trial(&changes(desk, &layout, units))?;
+        if trial.fits_gpus() {
+            return Some(trial);
+        }
+    }
+    None
 }
 
 /// What every layer and the output layer take of a GPU.

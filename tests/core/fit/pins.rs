@@ -1,0 +1,204 @@
+//! What is pinned stays; what cannot be is told.
+
+use plimsoll::advisor::Objective;
+use plimsoll::engine::Memo;
+use plimsoll::plan::{Settings, Value};
+use plimsoll::projection::Gain;
+use plimsoll::report::Verdict;
+
+use super::{Case, fitted, integer, names, preset, report_of, with};
+use crate::report::machine;
+
+const CARD: &str = "ram_mib = 65536\ngpus = [{ name = \"RTX 4090\", in_use_mib = 600 }]";
+const UNEVEN: &str =
+    "ram_mib = 131072\ngpus = [{ name = \"RTX 4090\" }, { name = \"RTX 3060 12GB\" }]";
+
+fn text(word: &str) -> Value {
+    Value::Text(word.to_owned())
+}
+
+fn settings(settings: &[(&str, Value)]) -> Settings {
+    settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect()
+}
+
+#[test]
+fn pinned_settings_are_never_changed() {
+    let (model, machine) = (preset("DeepSeek-R1-Distill-Qwen-32B"), machine(CARD));
+    let settings = settings(&[
+        ("weights", text("Q5_K_M")),
+        ("ctx_size", Value::Integer(12_288)),
+        ("cache_type_k", text("q8_0")),
+    ]);
+    let pinned = names(&["weights", "ctx_size", "cache_type_k", "parallel"]);
+    for objective in Objective::ALL {
+        let case = Case {
+            model: &model,
+            machine: &machine,
+            settings: &settings,
+            pinned: &pinned,
+        };
+        let fitted = case.fit(objective, &Memo::default()).unwrap();
+        for choice in std::iter::once(&fitted.best).chain(&fitted.others) {
+            for name in &pinned {
+                assert!(!choice.set.contains_key(name), "{objective} sets {name}");
+                assert!(!choice.unset.contains(name), "{objective} unsets {name}");
+            }
+            let report = report_of(&case, &with(&settings, choice));
+            assert_eq!(
+                report.verdict,
+                Verdict::Fits,
+                "{objective}: {}",
+                report.sentence()
+            );
+        }
+    }
+}
+
+/// llama.cpp's own fit gives up where layers, split or overrides are given by hand (`common/fit.cpp`, 0.6.0-dev).
+#[test]
+fn a_flag_set_by_hand_does_not_stop_it() {
+    let cases: [(&str, &str, Vec<(&str, Value)>, &[&str]); 5] = [
+        (
+            "Qwen3-30B-A3B",
+            "ram_mib = 65536\ngpus = [{ name = \"RTX 3060 12GB\" }]",
+            vec![
+                ("n_cpu_moe", Value::Integer(8)),
+                ("ctx_size", Value::Integer(16_384)),
+            ],
+            &["ctx_size", "weights"],
+        ),
+        (
+            "Llama-3.1-70B-Instruct",
+            UNEVEN,
+            vec![
+                (
+                    "tensor_split",
+                    Value::List(vec![Value::Integer(2), Value::Integer(1)]),
+                ),
+                ("ctx_size", Value::Integer(8192)),
+            ],
+            &["tensor_split", "ctx_size", "weights"],
+        ),
+        (
+            "gpt-oss-120b",
+            UNEVEN,
+            vec![
+                (
+                    "tensor_split",
+                    Value::List(vec![Value::Integer(3), Value::Integer(1)]),
+                ),
+                ("ctx_size", Value::Integer(16_384)),
+            ],
+            &["tensor_split", "ctx_size"],
+        ),
+        (
+            "Qwen3-30B-A3B",
+            "ram_mib = 65536\ngpus = [{ name = \"RTX 3060 12GB\" }]",
+            vec![
+                ("n_gpu_layers", text("all")),
+                ("ctx_size", Value::Integer(16_384)),
+            ],
+            &["n_gpu_layers", "ctx_size", "weights"],
+        ),
+        (
+            "DeepSeek-R1-Distill-Qwen-32B",
+            CARD,
+            vec![
+                (
+                    "override_tensor",
+                    Value::List(vec![text(r"blk\.[0-3]\.ffn_.*=CPU")]),
+                ),
+                ("ctx_size", Value::Integer(65_536)),
+            ],
+            &[
+                "override_tensor",
+                "ctx_size",
+                "weights",
+                "cache_type_k",
+                "cache_type_v",
+            ],
+        ),
+    ];
+    for (id, on, written, pinned) in cases {
+        let (model, machine) = (preset(id), machine(on));
+        let (settings, pinned) = (settings(&written), names(pinned));
+        let case = Case {
+            model: &model,
+            machine: &machine,
+            settings: &settings,
+            pinned: &pinned,
+        };
+        let engines = report_of(&case, &settings);
+        assert_eq!(
+            engines.verdict,
+            Verdict::Exceeds,
+            "{id} is no case: {}",
+            engines.sentence()
+        );
+        let best = fitted(&case, Objective::Speed);
+        let report = report_of(&case, &with(&settings, &best));
+        assert_eq!(report.verdict, Verdict::Fits, "{id}: {}", report.sentence());
+    }
+}
+
+#[test]
+fn the_pin_that_would_have_to_give_is_named() {
+    let (model, machine) = (
+        preset("DeepSeek-R1-Distill-Qwen-32B"),
+        machine("ram_mib = 8192\ngpus = [{ name = \"RTX 4090\" }]"),
+    );
+    let settings = settings(&[
+        ("weights", text("Q4_K_M")),
+        ("ctx_size", Value::Integer(131_072)),
+    ]);
+    let pinned = names(&["weights", "ctx_size"]);
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: &settings,
+        pinned: &pinned,
+    };
+    let impossible = case.fit(Objective::Balanced, &Memo::default()).unwrap_err();
+    assert_eq!(impossible.pin.as_deref(), Some("ctx_size"), "{impossible}");
+    let context = integer(&impossible.set, "ctx_size").unwrap();
+    assert_eq!(impossible.gain, Some(Gain::Tokens(context - 131_072)));
+    assert!(
+        impossible
+            .message
+            .starts_with("Nothing fits with `ctx_size` pinned to 131,072")
+    );
+    // It is the smallest relaxation: the next step does not fit any more.
+    let mut relaxed = settings.clone();
+    relaxed.extend(impossible.set.clone());
+    let report = report_of(&case, &relaxed);
+    assert_eq!(report.verdict, Verdict::Fits, "{}", report.sentence());
+    relaxed.insert("ctx_size".to_owned(), Value::Integer(context + 256));
+    let further = Case {
+        settings: &relaxed,
+        ..case
+    };
+    assert!(further.fit(Objective::Balanced, &Memo::default()).is_err());
+}
+
+#[test]
+fn what_no_machine_can_hold_is_said() {
+    let (model, machine) = (
+        preset("DeepSeek-R1"),
+        machine("ram_mib = 32768\ngpus = [{ name = \"RTX 4090\" }]"),
+    );
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: &Settings::new(),
+        pinned: &[],
+    };
+    let impossible = case.fit(Objective::Balanced, &Memo::default()).unwrap_err();
+    assert_eq!(impossible.pin, None);
+    assert!(
+        impossible.message.contains("lacks") && impossible.message.contains("main memory"),
+        "{impossible}"
+    );
+}
