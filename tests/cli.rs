@@ -662,7 +662,8 @@ fn a_fit_writes_a_plan_that_fits() {
 #[test]
 fn where_nothing_fits_the_pin_is_named() {
     let plan = TOO_LONG.replace("65536", "8192").replace("32768", "131072");
-    let plan = plan.replace("[\"ctx_size\"]", "[\"c\", \"weights\"]");
+    let plan = plan.replace("[\"ctx_size\"]", "[\"c\", \"weights\", \"ctk\", \"ctv\"]");
+    let plan = plan.replace("[fit]", "ctk = \"q8_0\"\nctv = \"q8_0\"\n[fit]");
     let output = with_plan(&plan, &["fit", "-"]);
     assert_eq!(code(&output), 1);
     assert!(

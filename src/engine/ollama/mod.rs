@@ -90,6 +90,10 @@ impl Engine for Ollama {
         remedies::remedies(inputs, derived)
     }
 
+    fn room(&self, inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
+        project::room(inputs, margin)
+    }
+
     fn space(&self, inputs: &Inputs<'_>) -> Option<Space> {
         arrange::space(inputs)
     }

@@ -153,8 +153,10 @@ fn the_pin_that_would_have_to_give_is_named() {
     let settings = settings(&[
         ("weights", text("Q4_K_M")),
         ("ctx_size", Value::Integer(131_072)),
+        ("cache_type_k", text("q8_0")),
+        ("cache_type_v", text("q8_0")),
     ]);
-    let pinned = names(&["weights", "ctx_size"]);
+    let pinned = names(&["weights", "ctx_size", "cache_type_k", "cache_type_v"]);
     let case = Case {
         model: &model,
         machine: &machine,
