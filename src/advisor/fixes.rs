@@ -144,6 +144,9 @@ pub fn hints(
     };
     let spare = Bytes::new(spare.unsigned_abs());
     let fits = |step: &Step| {
+        if step.known_to_fit {
+            return true;
+        }
         let mut settings = inputs.settings.clone();
         settings.extend(step.set.clone());
         let inputs = Inputs {
@@ -158,7 +161,6 @@ pub fn hints(
         .map(|idea| open(idea, pinned))
         .filter_map(|idea| {
             let step = idea.steps.into_iter().take(TRIED).find(fits)?;
-            let tokens = step.gain;
             Some(
                 Note::hint(
                     "would-fit",
@@ -170,7 +172,7 @@ pub fn hints(
                 .on(idea.setting)
                 .fixed_by(Fix {
                     set: step.set,
-                    gain: tokens,
+                    gain: step.gain,
                 }),
             )
         })

@@ -3,5 +3,5 @@
 pub mod fit;
 mod fixes;
 
-pub use fit::{Choice, Figures, FitRequest, Fitted, Impossible, Objective, fit, starting_settings};
+pub use fit::{Choice, Figures, FitRequest, Fitted, Impossible, Objective, fit};
 pub use fixes::{fixes, hints};

@@ -19,6 +19,8 @@ pub struct Step {
     pub what: String,
     /// The settings it changes.
     pub set: Settings,
-    /// What it is worth, where the engine knows it beforehand.
+    /// What it is worth, where the engine knows that beforehand.
     pub gain: Option<Gain>,
+    /// The engine has found out already that it keeps every margin.
+    pub known_to_fit: bool,
 }

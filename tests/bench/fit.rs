@@ -6,7 +6,7 @@
 )]
 
 use divan::Bencher;
-use plimsoll::advisor::{FitRequest, Objective, fit, starting_settings};
+use plimsoll::advisor::{FitRequest, Objective, fit};
 use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::{self, MachineCatalog};
 use plimsoll::catalog::models::ModelCatalog;
@@ -66,15 +66,6 @@ impl Case {
             })
         });
     }
-
-    /// The start of a new plan, from an empty memo.
-    fn start(&self, bencher: Bencher<'_, '_>) {
-        let settings = Settings::new();
-        bencher.with_inputs(Memo::default).bench_refs(|memo| {
-            let engine = engine::find("llama.cpp").expect("an engine");
-            starting_settings(engine, &self.inputs(&settings, memo), &[])
-        });
-    }
 }
 
 const CARD: &str = "ram_mib = 65536\ngpus = [{ name = \"RTX 4090\", in_use_mib = 600 }]";
@@ -96,14 +87,4 @@ fn experts_30b_on_one_gpu(bencher: Bencher<'_, '_>, objective: Objective) {
 #[divan::bench(args = Objective::ALL)]
 fn r1_on_8_gpus(bencher: Bencher<'_, '_>, objective: Objective) {
     Case::new("DeepSeek-R1", EIGHT).fit(bencher, objective);
-}
-
-#[divan::bench(args = ["DeepSeek-R1-Distill-Qwen-32B", "Qwen3-30B-A3B", "gpt-oss-20b"])]
-fn start_on_one_gpu(bencher: Bencher<'_, '_>, model: &str) {
-    Case::new(model, CARD).start(bencher);
-}
-
-#[divan::bench]
-fn start_of_r1_on_8_gpus(bencher: Bencher<'_, '_>) {
-    Case::new("DeepSeek-R1", EIGHT).start(bencher);
 }

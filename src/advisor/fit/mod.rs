@@ -104,22 +104,6 @@ pub fn fit(request: &FitRequest<'_>) -> Result<Fitted, Box<Impossible>> {
     search::search(request)
 }
 
-/// The settings with which a new plan starts: those of a balanced fit that keeps what is pinned; the engine's own advice
-/// where nothing fits.
-pub fn starting_settings(
-    engine: &'static dyn Engine,
-    inputs: &Inputs<'_>,
-    pinned: &[String],
-) -> Settings {
-    let request = FitRequest {
-        engine,
-        inputs: *inputs,
-        pinned,
-        objective: Objective::Balanced,
-    };
-    search::best(&request).map_or_else(|| engine.starting_settings(inputs), |choice| choice.set)
-}
-
 impl Choice {
     /// Writes it into the settings of a plan, whatever spelling they have there.
     pub fn apply(&self, engine: &dyn Engine, settings: &mut Settings) {

@@ -32,14 +32,6 @@ pub(super) fn search(request: &FitRequest<'_>) -> Result<Fitted, Box<Impossible>
     Ok(finish(request.objective, best, others))
 }
 
-/// The best settings alone.
-pub(super) fn best(request: &FitRequest<'_>) -> Option<Choice> {
-    let (best, _) = checked(request, |explorer| {
-        ladder::best(explorer, request.objective)
-    })?;
-    Some(choice(request, &best))
-}
-
 /// What a search finds and the full projection agrees with, and the machine with as much taken off as that needed.
 pub(super) fn checked(
     request: &FitRequest<'_>,

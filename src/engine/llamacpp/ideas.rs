@@ -33,7 +33,7 @@ pub(super) fn ideas(
     } else {
         weights(resolved, derived, spare)
     };
-    [layers, weights, context(resolved, derived)]
+    [layers, weights, context(inputs, resolved, derived)]
         .into_iter()
         .flatten()
         .collect()
@@ -75,6 +75,7 @@ fn layers(inputs: &Inputs<'_>, derived: &Derived, spare: u64) -> Option<Remedy> 
             what: format!("the experts of {count} more layers"),
             set: set([("n_cpu_moe", number(in_ram.saturating_sub(count)))]),
             gain: None,
+            known_to_fit: false,
         };
         return Some(Remedy {
             setting: "n_cpu_moe",
@@ -87,6 +88,7 @@ fn layers(inputs: &Inputs<'_>, derived: &Derived, spare: u64) -> Option<Remedy> 
         what: format!("{count} more layers"),
         set: set([("n_gpu_layers", number(on_gpus.saturating_add(count)))]),
         gain: None,
+        known_to_fit: false,
     };
     Some(Remedy {
         setting: "n_gpu_layers",
@@ -122,6 +124,7 @@ fn weights(resolved: &Settings, derived: &Derived, spare: u64) -> Option<Remedy>
             what: format!("{} instead of {}", kind.name(), planned.name()),
             set: set([("weights", text(kind.name()))]),
             gain: None,
+            known_to_fit: false,
         })
         .collect();
     (!steps.is_empty()).then_some(Remedy {
@@ -131,7 +134,7 @@ fn weights(resolved: &Settings, derived: &Derived, spare: u64) -> Option<Remedy>
 }
 
 /// A much longer context, as a round number.
-fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
+fn context(inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Option<Remedy> {
     let planned = integer(resolved, "ctx_size")?;
     let longest = derived.max_context_tokens?;
     // A power of two, as people count contexts, where there is one between.
@@ -141,6 +144,11 @@ fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
     } else {
         longest
     };
+    let moves = match inputs.settings.get("n_gpu_layers") {
+        None => true,
+        Some(Value::Text(word)) => word == "auto",
+        Some(_) => false,
+    };
     let worth = planned > 0 && tokens >= planned.saturating_mul(LONGER);
     let gained = i64::try_from(tokens.saturating_sub(planned)).unwrap_or(i64::MAX);
     worth.then(|| Remedy {
@@ -149,6 +157,8 @@ fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
             what: format!("a context of {} tokens", grouped(tokens)),
             set: set([("ctx_size", number(tokens))]),
             gain: Some(Gain::Tokens(gained)),
+            // Where the engine moves layers it makes room for any context in main memory.
+            known_to_fit: !moves,
         }],
     })
 }

@@ -81,6 +81,7 @@ fn cache(config: &Config) -> Option<Remedy> {
         what: format!("A KV cache in {word}"),
         set: set([("cache_type_k", text(word)), ("cache_type_v", text(word))]),
         gain: None,
+        known_to_fit: false,
     };
     possible.then(|| Remedy {
         setting: "cache_type_k",
@@ -98,6 +99,7 @@ fn layers(inputs: &Inputs<'_>, config: &Config) -> Option<Remedy> {
             what: "Leaving the number of GPU layers to the engine".to_owned(),
             set: set([("n_gpu_layers", text("auto"))]),
             gain: None,
+            known_to_fit: false,
         }],
     })
 }
@@ -123,6 +125,7 @@ fn experts(inputs: &Inputs<'_>) -> Option<Remedy> {
             what: format!("Keeping the experts of the first {blocks} layers in main memory"),
             set: set([("n_cpu_moe", number(blocks))]),
             gain: None,
+            known_to_fit: false,
         })
         .collect();
     Some(Remedy {
@@ -139,6 +142,7 @@ fn micro_batch(config: &Config) -> Option<Remedy> {
             what: "A micro-batch of 512".to_owned(),
             set: set([("ubatch_size", number(512))]),
             gain: None,
+            known_to_fit: false,
         }],
     })
 }
@@ -155,6 +159,7 @@ fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
             what: format!("A context of {} tokens", grouped(longest)),
             set: set([("ctx_size", number(longest))]),
             gain: None,
+            known_to_fit: false,
         }],
     })
 }
@@ -168,6 +173,7 @@ fn weights(config: &Config) -> Option<Remedy> {
             what: format!("A file in {word}"),
             set: set([("weights", text(word))]),
             gain: None,
+            known_to_fit: false,
         })
         .collect();
     (!steps.is_empty()).then_some(Remedy {

@@ -92,5 +92,6 @@ fn step(what: impl Into<String>, name: &str, value: Value) -> Step {
         what: what.into(),
         set: Settings::from([(name.to_owned(), value)]),
         gain: None,
+        known_to_fit: false,
     }
 }
