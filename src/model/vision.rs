@@ -46,11 +46,8 @@ pub(super) fn read(top: &Config<'_>, model: &Model) -> Result<Option<Vision>, Er
         tower: Tower {
             kind,
             shares,
-            heads: config.first_size(
-                &["num_attention_heads", "num_heads", "vt_num_attention_heads"],
-                Limit::Count,
-            )?,
-            intermediate_size: config.first_size(&WIDTHS, Limit::Width)?,
+            heads: first(&config, &HEADS, Limit::Count)?,
+            intermediate_size: first(&config, &WIDTHS, Limit::Width)?,
             image_size: config.positive("image_size", Limit::Rows)?.unwrap_or(0),
             output_size: text,
         },
@@ -60,8 +57,21 @@ pub(super) fn read(top: &Config<'_>, model: &Model) -> Result<Option<Vision>, Er
     }))
 }
 
+/// What configurations call the attention heads.
+const HEADS: [&str; 3] = ["num_attention_heads", "num_heads", "vt_num_attention_heads"];
+
 /// What configurations call the width of the feed-forward network.
-const WIDTHS: [&str; 3] = ["intermediate_size", "vt_intermediate_size", "width"];
+const WIDTHS: [&str; 2] = ["intermediate_size", "vt_intermediate_size"];
+
+/// The first of several fields that is there; 0 where none is.
+fn first(config: &Config<'_>, fields: &[&str], limit: Limit) -> Result<u64, Error> {
+    for field in fields {
+        if let Some(size) = config.positive(field, limit)? {
+            return Ok(size);
+        }
+    }
+    Ok(0)
+}
 
 /// Patches along one edge that become one token, wherever the configuration says it.
 fn merge(top: &Config<'_>, config: &Config<'_>) -> Result<u64, Error> {
