@@ -85,6 +85,26 @@ fn experts_are_mapped_or_pinned() {
 }
 
 #[test]
+fn checked_tensors_are_read_whole() {
+    let machine = machine(LARGE_RAM);
+    let settings = |check: bool| {
+        vec![
+            ("weights", text("F16")),
+            ("n_gpu_layers", text("all")),
+            ("load_mode", text("none")),
+            ("check_tensors", Value::Bool(check)),
+        ]
+    };
+    let staged = |wanted: bool| {
+        let report = check("Llama-3.1-8B-Instruct", &machine, &settings(wanted), 1024);
+        host(&report, "load", Category::Overhead)
+    };
+    // The head: 128,256 rows of 4096 values in 16 bits.
+    let head = Bytes::new(128_256 * 4096 * 2);
+    assert_eq!(staged(true) + Bytes::from_mib(4), staged(false) + head);
+}
+
+#[test]
 fn too_little_main_memory_is_told_by_how_it_fails() {
     let small = machine("ram_mib = 262144\ngpus = [{ name = \"RTX 4090\" }]");
     let mapped = check("DeepSeek-R1", &small, &experts(&[]), 1024);

@@ -115,6 +115,47 @@ fn latent_attention_is_not_split_by_tensor() {
     assert!(note(&report, "tensor-split-not-for-model").is_some());
 }
 
+#[test]
+fn older_builds_split_rows() {
+    let older = |mode: &str| {
+        let further = [
+            ("engine_version", text("2026-05")),
+            ("split_mode", text(mode)),
+            (
+                "tensor_split",
+                Value::List(vec![Value::Integer(3), Value::Integer(1)]),
+            ),
+        ];
+        check("Llama-3.1-8B-Instruct", &cards(2), &plan(&further), 0)
+    };
+    let (layers, rows) = (older("layer"), older("row"));
+    let both = |report: &Report, category| bytes(report, 0, category) + bytes(report, 1, category);
+    let part = |report: &Report| {
+        let all = both(report, Category::Weights).as_mib();
+        bytes(report, 0, Category::Weights).as_mib() / all
+    };
+    // Nothing is lost, and three quarters of every matrix are three quarters.
+    assert_eq!(
+        both(&layers, Category::Weights),
+        both(&rows, Category::Weights)
+    );
+    assert!((part(&rows) - 0.75).abs() < 0.002, "{}", part(&rows));
+    assert!((part(&layers) - 0.75).abs() > 0.002, "{}", part(&layers));
+    // Caches stay with their layers.
+    for device in [0, 1] {
+        let cache = |report| bytes(report, device, Category::KvCache);
+        assert_eq!(cache(&layers), cache(&rows));
+    }
+    assert_eq!(rows.verdict, Verdict::Fits);
+    let newest = check(
+        "Llama-3.1-8B-Instruct",
+        &cards(2),
+        &plan(&[("split_mode", text("row"))]),
+        0,
+    );
+    assert_eq!(newest.verdict, Verdict::Refused);
+}
+
 const TWO_NODES: &str = "ram_mib = 65536\nnodes = 2\ngpus = [{ name = \"RTX 3090\" }]";
 
 fn remote(further: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {

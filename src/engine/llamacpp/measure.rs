@@ -1,24 +1,24 @@
 //! Everything one configuration makes the engine allocate.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use super::auto::{Overflow, Used};
 use super::compute::{
     Buffers, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight, Purpose,
 };
-use super::config::{self, Config, Device, Flash, Shape, SplitMode, free_memory};
+use super::config::{Config, Device, Flash, Shape, SplitMode, free_memory};
 use super::draft::{self, Companion, Prediction};
 use super::file_type::FileType;
 use super::host::{HostWeights, Loader, widest_input};
 use super::kv_cache::{self, Cells, Kind, LayerCache};
 use super::output;
 use super::parts::{self, Parts, parts};
-use super::placement::{self, Placement, PlacementConfig, Sliced};
+pub(super) use super::placed::Placed;
+use super::placement::{self, Placement};
 use super::recurrent::{self, LayerState};
 use super::tensors::{self, TensorTable};
 use crate::engine::Inputs;
-use crate::projection::{Category, Note, Term};
+use crate::projection::{Category, Note};
 use crate::units::Bytes;
 
 /// What is loaded, and where it can go.
@@ -58,45 +58,6 @@ pub(super) struct Measured {
     pub(super) host_weights: HostWeights,
     /// What is loaded beside the model.
     pub(super) parts: Parts,
-}
-
-/// Tensors in their places.
-pub(super) struct Placed {
-    pub(super) placement: Placement,
-    /// Devices of the blocks, as caches follow them.
-    homes: Vec<Option<usize>>,
-    /// Parts per GPU where tensors are split; the placement's only GPU then stands for all of them.
-    pub(super) sliced: Option<Sliced>,
-    /// Equal for equal places of equal files.
-    fingerprint: u64,
-}
-
-impl Placed {
-    /// Bytes of weights over all devices.
-    pub(super) fn total(&self) -> Bytes {
-        match &self.sliced {
-            Some(sliced) => {
-                let gpus: Bytes = sliced.shares.iter().map(|share| share.bytes).sum();
-                gpus + self.placement.host.bytes
-            }
-            None => self.placement.total(),
-        }
-    }
-
-    /// The GPU of a block; `None` is main memory.
-    pub(super) fn home(&self, block: usize) -> Option<usize> {
-        self.homes.get(block).copied().flatten()
-    }
-
-    /// The GPUs of the blocks from `first` on, which predict further tokens.
-    pub(super) fn prediction_homes(&self, first: usize) -> &[Option<usize>] {
-        self.homes.get(first..).unwrap_or_default()
-    }
-
-    /// Equal for equal places of equal files.
-    pub(super) fn fingerprint(&self) -> u64 {
-        self.fingerprint
-    }
 }
 
 type Table = Result<Arc<TensorTable>, tensors::Error>;
@@ -301,98 +262,6 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// The weights of every GPU as terms, the host last; kept, since every tensor is added up.
-    pub(super) fn weights_terms(&self, measured: &Measured) -> Arc<Vec<Vec<Term>>> {
-        let Measured { placed, loader, .. } = measured;
-        let key = (placed.fingerprint, *loader);
-        self.inputs.memo.get(&key, || {
-            let (placement, table) = (&placed.placement, &self.table);
-            match &placed.sliced {
-                Some(sliced) => placement::parts_terms(placement, sliced, table, *loader),
-                None => placement::weights_terms(placement, table, *loader),
-            }
-        })
-    }
-
-    fn loader(&self, config: &Config) -> Loader {
-        let architecture = self.table.architecture;
-        Loader::new(config, self.inputs.machine, &self.devices, architecture)
-    }
-
-    /// Every tensor in its place, kept.
-    ///
-    /// # Errors
-    /// Tensors cannot be placed as asked.
-    pub(super) fn place(
-        &self,
-        config: &Config,
-        overflows: &[Overflow],
-    ) -> Result<Arc<Placed>, placement::Error> {
-        // Over several GPUs of which each holds a part of every tensor, layers are laid as over one.
-        let split_by_tensor = self.splits_tensors(config);
-        let together = [self.free.iter().copied().sum()];
-        let remote = config::remote_names(&self.devices, config);
-        let request = PlacementConfig {
-            free: if split_by_tensor {
-                &together
-            } else {
-                &self.free
-            },
-            gpu_layers: config.gpu_layers.count(),
-            // One GPU was singled out before; rows are projected as layers.
-            split_mode: SplitMode::Layer,
-            tensor_split: if split_by_tensor {
-                &[]
-            } else {
-                &config.tensor_split
-            },
-            main_gpu: 0,
-            overrides: &config.overrides,
-            overflows,
-            remote: &remote,
-            packing: self.loader(config).packing,
-        };
-        let split: Vec<u64> = config
-            .tensor_split
-            .iter()
-            .map(|share| share.to_bits())
-            .collect();
-        let mut hasher = DefaultHasher::new();
-        (
-            self.table.fingerprint,
-            &self.free,
-            request.gpu_layers,
-            split,
-            &config.overrides,
-            overflows,
-            request.packing,
-            split_by_tensor,
-            &remote,
-        )
-            .hash(&mut hasher);
-        let fingerprint = hasher.finish();
-        let placed: Arc<Result<Arc<Placed>, placement::Error>> =
-            self.inputs.memo.get(&fingerprint, || {
-                let placement = Placement::new(&request, &self.table, self.inputs.memo)?;
-                let sliced = split_by_tensor.then(|| {
-                    Sliced::new(
-                        &placement,
-                        &self.table,
-                        self.inputs.model,
-                        &config.tensor_split,
-                        self.devices.len(),
-                    )
-                });
-                Ok(Arc::new(Placed {
-                    sliced,
-                    homes: placement.blocks.iter().map(|home| home.gpu()).collect(),
-                    placement,
-                    fingerprint,
-                }))
-            });
-        placed.as_ref().clone()
-    }
-
     /// Buffers are planned for whole tensors, and each GPU of a tensor split gets one of that size
     /// (`ggml_backend_meta_buffer_type_alloc_buffer`, `ggml/src/ggml-backend-meta.cpp` 0.6.0-dev).
     fn on_each(&self, config: &Config, mut buffers: Buffers) -> Buffers {
@@ -401,11 +270,6 @@ impl<'a> Subject<'a> {
             buffers.gpus.resize(self.devices.len(), whole);
         }
         buffers
-    }
-
-    /// Whether every GPU holds a part of each tensor.
-    fn splits_tensors(&self, config: &Config) -> bool {
-        config.split_mode == SplitMode::Tensor && !self.devices.is_empty()
     }
 
     fn compute(
@@ -647,14 +511,7 @@ impl Measured {
 
     /// Weights on a device.
     pub(super) fn weights(&self, home: Option<usize>) -> Bytes {
-        if let (Some(sliced), Some(gpu)) = (&self.placed.sliced, home) {
-            return sliced
-                .shares
-                .get(gpu)
-                .map_or(Bytes::ZERO, |share| share.bytes);
-        }
-        let device = home.map_or(placement::Device::Host, placement::Device::Gpu);
-        self.placed.placement.of(device).bytes
+        self.placed.on(home)
     }
 
     /// Every GPU holds a part of each tensor, and there are several.

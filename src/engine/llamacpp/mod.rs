@@ -19,6 +19,7 @@ mod mixture;
 mod notes;
 mod output;
 mod parts;
+mod placed;
 mod placement;
 mod project;
 mod projector;

@@ -108,7 +108,6 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
     let run = running(subject, config, measured);
     let on_gpus = measured.weights_on_gpus();
     let load = loading(measured.loader, &measured.host_weights, on_gpus, &run);
-    let peak = peak(inputs.machine, [&load, &run]);
     notes::after(
         &notes::Seen {
             machine: inputs.machine,
@@ -132,19 +131,7 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
     );
     let is_error = |note: &Note| note.severity == crate::projection::Severity::Error;
     Outcome {
-        projection: Projection {
-            moments: vec![
-                Moment {
-                    name: "load",
-                    devices: load,
-                },
-                Moment {
-                    name: "run",
-                    devices: run,
-                },
-            ],
-            peak,
-        },
+        projection: projection(inputs.machine, load, run),
         resolved: resolved(
             inputs,
             &Choices {
@@ -160,6 +147,16 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
         notes,
         derived: derived(subject, chosen),
         traffic: Some(traffic::of(subject, config, &measured.placed)),
+    }
+}
+
+/// Loading, then running.
+fn projection(machine: &Machine, load: Vec<DeviceTerms>, run: Vec<DeviceTerms>) -> Projection {
+    let peak = peak(machine, [&load, &run]);
+    let moment = |name, devices| Moment { name, devices };
+    Projection {
+        moments: vec![moment("load", load), moment("run", run)],
+        peak,
     }
 }
 

@@ -43,8 +43,8 @@ pub(super) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
     let mut left = limits::slack(&subject, &config, &spilled, margin);
     let host = left.pop()?;
     let machine = inputs.machine;
-    let nodes = machine.nodes.max(1) as usize;
-    let mut all: Vec<i64> = std::iter::repeat_n(&machine.gpus, nodes)
+    let repeats = machine.nodes.max(1) as usize;
+    let mut all: Vec<i64> = std::iter::repeat_n(&machine.gpus, repeats)
         .flatten()
         .map(|gpu| gpu.memory.usable.signed_sub(gpu.memory.in_use).max(0))
         .collect();

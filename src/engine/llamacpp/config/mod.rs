@@ -1,6 +1,7 @@
 //! The settings of a plan as the engine understands them: defaults filled in, then clamped and rounded as it does.
 
 mod devices;
+mod lists;
 mod read;
 mod words;
 
@@ -79,6 +80,8 @@ pub(super) struct Config {
     pub(super) repack: bool,
     /// Host weights may be pinned.
     pub(super) host_buffer: bool,
+    /// Tensors are checked for invalid numbers while they are read.
+    pub(super) check_tensors: bool,
     /// Limit of the prompt cache in MiB; negative = none, 0 = off.
     pub(super) cache_ram_mib: i64,
     /// Checkpoints per slot.
@@ -189,6 +192,7 @@ impl Hash for Config {
             lazy_mode,
             repack,
             host_buffer,
+            check_tensors,
             cache_ram_mib,
             checkpoints,
             checkpoint_step,
@@ -215,6 +219,7 @@ impl Hash for Config {
             op_offload,
             repack,
             host_buffer,
+            check_tensors,
             fit,
         ]
         .hash(state);

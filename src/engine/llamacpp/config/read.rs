@@ -2,7 +2,7 @@
 
 use super::super::draft::{SpecType, Speculation};
 use super::words::{Flash, GpuLayers, LazyMode, LoadMode, SplitMode, Words};
-use super::{Config, Context, Override};
+use super::{Config, Context};
 use crate::engine::llamacpp::version::{self, Version};
 use crate::plan::{Settings, Value};
 use crate::projection::Note;
@@ -30,21 +30,7 @@ pub(in super::super) fn read(settings: &Settings, draft: bool, notes: &mut Vec<N
     let unified = reader.unified(automatic);
     let context = reader.context(sequences);
     let embedding = reader.toggle("embedding", false);
-    let micro_batch = reader.batch("ubatch_size", 512);
-    let mut batch = reader.batch("batch_size", 2048);
-    if batch == 0 && micro_batch == 0 {
-        reader.notes.push(
-            Note::error(
-                "batch-zero",
-                "Batch and micro-batch cannot both be zero: the engine refuses to start.",
-            )
-            .on("batch_size"),
-        );
-    }
-    if embedding && batch > micro_batch {
-        // A batch of embeddings must be computed at once (`common/common.cpp`).
-        batch = micro_batch;
-    }
+    let (batch, micro_batch) = reader.batches(embedding);
     let speculation = reader.speculation(draft);
     reader.of_parts();
     let outputs = reader.outputs(version, speculation.rows(sequences, batch), embedding);
@@ -79,22 +65,20 @@ pub(in super::super) fn read(settings: &Settings, draft: bool, notes: &mut Vec<N
         lazy_mode: reader.word("lazy_mode", LazyMode::Auto),
         repack: reader.toggle("repack", true),
         host_buffer: reader.toggle("host_buffer", true),
+        check_tensors: reader.toggle("check_tensors", false),
         cache_ram_mib: reader.number("cache_ram").unwrap_or(8192),
         checkpoints: reader.count("ctx_checkpoints", 32),
         checkpoint_step: reader.count("checkpoint_min_step", 8192),
         fit: reader.toggle("fit", true),
-        fit_target: reader
-            .proportions("fit_target")
-            .into_iter()
-            .map(|mib| mib as u64)
-            .collect(),
+        fit_target: reader.mib_per_gpu("fit_target"),
         fit_context: reader.count("fit_ctx", 4096),
     }
 }
 
-struct Reader<'a> {
-    settings: &'a Settings,
-    notes: &'a mut Vec<Note>,
+/// Reads one plan.
+pub(super) struct Reader<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) notes: &'a mut Vec<Note>,
 }
 
 impl<'a> Reader<'a> {
@@ -105,7 +89,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn toggle(&self, name: &str, default: bool) -> bool {
+    pub(super) fn toggle(&self, name: &str, default: bool) -> bool {
         match self.settings.get(name) {
             Some(Value::Bool(value)) => *value,
             _ => default,
@@ -130,7 +114,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number that must not be negative.
-    fn count(&mut self, name: &'static str, default: u64) -> u64 {
+    pub(super) fn count(&mut self, name: &'static str, default: u64) -> u64 {
         match self.number(name) {
             None => default,
             Some(number) => u64::try_from(number).unwrap_or_else(|_| {
@@ -144,6 +128,26 @@ impl<'a> Reader<'a> {
                 default
             }),
         }
+    }
+
+    /// Batch and micro-batch.
+    fn batches(&mut self, embedding: bool) -> (u64, u64) {
+        let micro_batch = self.batch("ubatch_size", 512);
+        let batch = self.batch("batch_size", 2048);
+        if batch == 0 && micro_batch == 0 {
+            self.notes.push(
+                Note::error(
+                    "batch-zero",
+                    "Batch and micro-batch cannot both be zero: the engine refuses to start.",
+                )
+                .on("batch_size"),
+            );
+        }
+        if embedding && batch > micro_batch {
+            // A batch of embeddings must be computed at once (`common/common.cpp`).
+            return (micro_batch, micro_batch);
+        }
+        (batch, micro_batch)
     }
 
     /// A batch size; negative ones become huge unsigned numbers, which the context then limits.
@@ -341,100 +345,5 @@ impl<'a> Reader<'a> {
             // Any other negative number counts as all (`llama_model::n_gpu_layers`).
             Some(number) => u64::try_from(number).map_or(GpuLayers::All, GpuLayers::Count),
         }
-    }
-
-    /// Servers of other nodes; one line may hold several (`add_rpc_devices`, `common/arg.cpp`).
-    fn servers(&mut self) -> Vec<String> {
-        let Some(Value::List(lines)) = self.settings.get("rpc") else {
-            return Vec::new();
-        };
-        let lines = lines.iter().filter_map(|line| match line {
-            Value::Text(line) => Some(line.as_str()),
-            _ => None,
-        });
-        let servers: Vec<String> = lines
-            .flat_map(|line| line.split(','))
-            .map(|server| server.trim().to_owned())
-            .filter(|server| !server.is_empty())
-            .collect();
-        let odd = servers.iter().find(|server| {
-            let port = server.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
-            !matches!(port, Some(Ok(1..)))
-        });
-        if let Some(odd) = odd {
-            self.notes.push(
-                Note::error(
-                    "rpc-without-port",
-                    format!("{odd:?} is no server: it takes the form host:port."),
-                )
-                .on("rpc"),
-            );
-        }
-        servers
-    }
-
-    fn proportions(&mut self, name: &str) -> Vec<f64> {
-        let Some(Value::List(items)) = self.settings.get(name) else {
-            return Vec::new();
-        };
-        let number = |item: &Value| match item {
-            Value::Integer(number) => *number as f64,
-            Value::Number(number) => *number,
-            _ => 0.0,
-        };
-        items
-            .iter()
-            .map(number)
-            .map(|number| {
-                if number.is_finite() {
-                    number.max(0.0)
-                } else {
-                    0.0
-                }
-            })
-            .collect()
-    }
-
-    /// In the order in which the launch writes them.
-    fn overrides(&mut self) -> Vec<Override> {
-        let mut overrides = Vec::new();
-        if let Some(Value::List(lines)) = self.settings.get("override_tensor") {
-            for line in lines {
-                if let Value::Text(line) = line {
-                    // One line may hold several rules, separated by commas (`parse_tensor_buffer_overrides`).
-                    overrides.extend(line.split(',').filter_map(|rule| self.pattern(rule)));
-                }
-            }
-        }
-        if self.toggle("cpu_moe", false) {
-            overrides.push(Override::AllExperts);
-        }
-        let blocks = self.count("n_cpu_moe", 0);
-        if blocks > 0 {
-            overrides.push(Override::Experts { blocks });
-        }
-        let blocks = self.count("n_cpu_ffn", 0);
-        if blocks > 0 {
-            overrides.push(Override::Dense { blocks });
-        }
-        overrides
-    }
-
-    fn pattern(&mut self, rule: &str) -> Option<Override> {
-        let parts = rule.split_once('=');
-        if parts.is_none() {
-            self.notes.push(
-                Note::error(
-                    "override-malformed",
-                    format!("{rule:?} is no override: it takes the form pattern=buffer."),
-                )
-                .on("override_tensor"),
-            );
-        }
-        let (regex, target) = parts?;
-        Some(Override::Pattern {
-            regex: regex.to_owned(),
-            target: target.to_owned(),
-        })
     }
 }

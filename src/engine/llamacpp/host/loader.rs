@@ -24,6 +24,10 @@ pub(in super::super) enum Residence {
 }
 
 /// What the loader does on this machine with these settings.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about one loader"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in super::super) struct Loader {
     /// The file is mapped.
@@ -98,8 +102,11 @@ impl Loader {
             packing: (config.repack && !pins).then(|| Packing::of(machine)),
             lazy,
             remote: devices.iter().filter(|device| device.is_remote()).count(),
-            // The device that stands for all GPUs of a tensor split has no events.
-            uploads: host_buffers && !maps && config.split_mode != SplitMode::Tensor,
+            // Checked tensors are needed whole, and the device that stands for all GPUs of a tensor split has no events.
+            uploads: host_buffers
+                && !maps
+                && !config.check_tensors
+                && config.split_mode != SplitMode::Tensor,
         }
     }
 

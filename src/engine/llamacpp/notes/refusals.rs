@@ -171,9 +171,10 @@ fn row_split(config: &Config, devices: &[Device<'_>], notes: &mut Vec<Note>) {
             "Splitting by row is gone from this version: its CUDA backend has no split buffers, and loading fails.",
         )
     } else {
-        Note::warning(
-            "row-split-not-modelled",
-            "Splitting by row is projected as splitting by layer; the main GPU takes more than shown.",
+        Note::hint(
+            "row-split-goes-away",
+            "Splitting by row is gone from versions since 0.6.0. Matrices are split, caches and experts stay with their \
+             layers, and pools take a little more than shown for the parts of results.",
         )
     };
     notes.push(

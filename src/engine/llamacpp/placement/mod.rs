@@ -2,6 +2,7 @@
 //! `src/llama-model-loader.cpp`, 0.6.0-dev).
 
 mod overrides;
+mod rows;
 mod sliced;
 mod split;
 #[cfg(test)]
@@ -9,8 +10,9 @@ mod tests;
 mod why;
 
 pub(in crate::engine::llamacpp) use overrides::Error;
+pub(in crate::engine::llamacpp) use rows::Rows;
 pub(in crate::engine::llamacpp) use sliced::Sliced;
-pub(in crate::engine::llamacpp) use why::{parts_terms, weights_terms};
+pub(in crate::engine::llamacpp) use why::{parts_terms, rows_terms, weights_terms};
 
 use super::auto::Overflow;
 use super::config::{Override, SplitMode};

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{Device, Placement, Sliced};
+use super::{Device, Placement, Rows, Sliced};
 use crate::engine::llamacpp::host::{Loader, Residence};
 use crate::engine::llamacpp::tensors::{Row, TensorTable};
 use crate::projection::{Category, Term, Why};
@@ -147,6 +147,50 @@ pub(in crate::engine::llamacpp) fn parts_terms(
     devices.extend(host);
     devices
 }
+
+/// The weights of every GPU where matrices are split by rows, and of main memory.
+pub(in crate::engine::llamacpp) fn rows_terms(
+    placement: &Placement,
+    rows: &Rows,
+    table: &TensorTable,
+    loader: Loader,
+) -> Vec<Vec<Term>> {
+    let host = weights_terms(placement, table, loader).pop();
+    let gpus = rows.parts.len() as u64;
+    let mut devices: Vec<Vec<Term>> = rows
+        .parts
+        .iter()
+        .zip(&rows.own)
+        .zip(&placement.gpus)
+        .map(|((part, own), share)| {
+            let split = Why::new(
+                "llama.cpp/weights/rows",
+                "{file_type}: {part} of rows of the matrices of all layers on GPUs, split over {gpus} of them in tiles",
+                ROWS_SOURCE,
+            )
+            .with("file_type", table.file_type.name())
+            .with("part", *part)
+            .with("gpus", gpus);
+            let whole = Why::new(
+                "llama.cpp/weights/unsplit",
+                "{own} of the {blocks} blocks of this GPU that are not split: norms, experts, matrices with too few rows",
+                ROWS_SOURCE,
+            )
+            .with("own", *own)
+            .with("blocks", share.blocks);
+            [(*part, split), (*own, whole)]
+                .into_iter()
+                .filter(|(bytes, _)| *bytes > Bytes::ZERO)
+                .map(|(bytes, why)| Term::exact(Category::Weights, bytes, why))
+                .collect()
+        })
+        .collect();
+    devices.extend(host);
+    devices
+}
+
+const ROWS_SOURCE: &str =
+    "ggml/src/ggml-cuda/ggml-cuda.cu get_row_split, builds of 2025 (llama.cpp)";
 
 const PARTS_SOURCE: &str = "src/llama-model.cpp llama_meta_device_get_split_state, \
      ggml/src/ggml-backend-meta.cpp (llama.cpp 0.6.0-dev)";

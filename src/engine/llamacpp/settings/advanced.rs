@@ -91,6 +91,15 @@ pub(super) const HOST_BUFFER: Setting = setting(
     "Keeps weights in main memory in buffers pinned for the GPU; off is the flag --no-host.",
 );
 
+pub(super) const CHECK_TENSORS: Setting = setting(
+    "check_tensors",
+    "Check weights",
+    Group::Advanced,
+    Kind::Toggle,
+    off,
+    "Looks for invalid numbers while loading; read instead of mapped, each tensor then needs main memory of its size.",
+);
+
 fn cache_ram(_: &Scope<'_>) -> Value {
     Value::Integer(8192)
 }

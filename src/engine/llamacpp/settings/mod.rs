@@ -64,6 +64,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     advanced::LAZY_MODE,
     advanced::REPACK,
     advanced::HOST_BUFFER,
+    advanced::CHECK_TENSORS,
     advanced::CACHE_RAM,
     advanced::CTX_CHECKPOINTS,
     advanced::CHECKPOINT_MIN_STEP,

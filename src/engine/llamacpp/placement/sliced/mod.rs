@@ -50,7 +50,7 @@ impl Sliced {
         shares: &[f64],
         gpus: usize,
     ) -> Self {
-        let slicer = Slicer::new(table, model, shares, gpus);
+        let rules = Slicer::new(table, model, shares, gpus);
         let mut sliced = Self {
             shares: vec![Share::default(); gpus],
             mirrored: Bytes::ZERO,
@@ -61,7 +61,7 @@ impl Sliced {
         let originals = originals.filter(|(_, device)| matches!(device, Some(Device::Gpu(_))));
         for (row, _) in originals {
             let head = row.tensor.name == "output.weight";
-            sliced.add(row, slicer.weight(row), head);
+            sliced.add(row, rules.weight(row).as_ref(), head);
         }
         for (index, device) in &placement.copies {
             if let (Some(row), Device::Gpu(_)) = (table.rows.get(*index), device) {
@@ -70,8 +70,8 @@ impl Sliced {
             }
         }
         for layer in 0..model.layers.len() {
-            sliced.caches.push(slicer.cache(layer));
-            sliced.states.push(slicer.state(layer));
+            sliced.caches.push(rules.cache(layer));
+            sliced.states.push(rules.state(layer));
         }
         let blocks = placement.gpus.first().map_or(0, |share| share.blocks);
         for share in &mut sliced.shares {
@@ -80,9 +80,9 @@ impl Sliced {
         sliced
     }
 
-    fn add(&mut self, row: &Row, parts: Option<Parts>, copied: bool) {
+    fn add(&mut self, row: &Row, parts: Option<&Parts>, copied: bool) {
         for (index, share) in self.shares.iter_mut().enumerate() {
-            let bytes = match &parts {
+            let bytes = match parts {
                 None => row.gpu_bytes,
                 Some(parts) => parts.bytes(row, index),
             };

@@ -20,6 +20,16 @@ pub(super) struct Rule {
     pub(super) reference: &'static [&'static str],
 }
 
+/// What an architecture's own rules say.
+enum Special {
+    /// It is split so.
+    Split(Rule),
+    /// Every GPU holds it whole.
+    Whole,
+    /// Nothing.
+    None,
+}
+
 const MIXER: &[&str] = &["attn_output.weight", "ssm_out.weight"];
 const ATTENTION: &[&str] = &["attn_output.weight"];
 const STATE: &[&str] = &["ssm_out.weight"];
@@ -44,10 +54,12 @@ pub(super) fn reference(name: &str) -> Option<&'static str> {
 impl Rule {
     /// By the name within a block; `None`: every GPU holds the tensor whole.
     pub(super) fn of(name: &str, row: &Row, architecture: Architecture) -> Option<Self> {
-        if architecture == Architecture::DeepSeek4
-            && let Some(special) = Self::compressed(name)
-        {
-            return special;
+        if architecture == Architecture::DeepSeek4 {
+            match Self::compressed(name) {
+                Special::Split(rule) => return Some(rule),
+                Special::Whole => return None,
+                Special::None => {}
+            }
         }
         let (axis, reference): (Axis, &'static [&'static str]) = match name {
             "attn_q.weight" | "attn_k.weight" | "attn_v.weight" | "attn_qkv.weight"
@@ -59,7 +71,7 @@ impl Rule {
                 (Axis::Outputs, ATTENTION)
             }
             "attn_sinks.weight" => (Axis::Inputs, ATTENTION),
-            "attn_output.weight" | "ssm_out.weight" => (Axis::Inputs, &[]),
+            "attn_output.weight" | "ssm_out.weight" | "output.bias" => (Axis::Inputs, &[]),
             "ssm_dt.bias" | "ssm_a" => (Axis::Inputs, STATE),
             "ssm_alpha.weight" | "ssm_beta.weight" | "ssm_ba.weight" | "ssm_conv1d.weight" => {
                 (Axis::Outputs, STATE)
@@ -75,14 +87,13 @@ impl Rule {
             }
             "ffn_down.weight" | "ffn_down_exps.weight" => (Axis::Inputs, NETWORK),
             "output.weight" => (Axis::Outputs, &[]),
-            "output.bias" => (Axis::Inputs, &[]),
             _ => return None,
         };
         Some(Self { axis, reference })
     }
 
     /// DeepSeek-V4's own rules: groups of heads, and shared experts, which others hold whole.
-    fn compressed(name: &str) -> Option<Option<Self>> {
+    fn compressed(name: &str) -> Special {
         let (axis, reference): (Axis, &'static [&'static str]) = match name {
             "attn_sinks.weight" => (Axis::Inputs, GROUPS),
             // The second has one matrix per group, one after the other in the file.
@@ -91,9 +102,9 @@ impl Rule {
             "attn_output_b.weight" => (Axis::Inputs, &[]),
             "ffn_up_shexp.weight" | "ffn_gate_shexp.weight" => (Axis::Outputs, SHARED),
             "ffn_down_shexp.weight" => (Axis::Inputs, SHARED),
-            "output.weight" => return Some(None),
-            _ => return None,
+            "output.weight" => return Special::Whole,
+            _ => return Special::None,
         };
-        Some(Some(Self { axis, reference }))
+        Special::Split(Self { axis, reference })
     }
 }
