@@ -84,25 +84,21 @@ impl App {
             self.fitting.wanted = None;
             return false;
         };
-        match self.fitting.answer(&basis) {
-            Some((answer, true)) => {
-                let best = match &**answer {
-                    Answer::Fits(found) => found.first().cloned(),
-                    Answer::Impossible(_) | Answer::Wrong(_) => None,
-                };
-                self.fitting.wanted = None;
-                let best = best.filter(|_| wanted);
-                let applied = best.is_some();
-                if let Some(best) = best {
-                    self.apply(best);
-                }
-                applied
-            }
-            _ => {
-                self.jobs.fit(basis, self.live.memo());
-                false
-            }
+        let Some((answer, true)) = self.fitting.answer(&basis) else {
+            self.jobs.fit(basis, self.live.memo());
+            return false;
+        };
+        let best = match &**answer {
+            Answer::Fits(found) => found.first().cloned(),
+            Answer::Impossible(_) | Answer::Wrong(_) => None,
+        };
+        self.fitting.wanted = None;
+        let best = best.filter(|_| wanted);
+        let applied = best.is_some();
+        if let Some(best) = best {
+            self.apply(best);
         }
+        applied
     }
 
     /// Looks for the settings with which the plan starts afresh; says whether they are still being looked for.
@@ -113,23 +109,19 @@ impl App {
         if self.subjects.waits_for_others() {
             return true;
         }
-        match self.fitting.start(&basis) {
-            Some(answer) => {
-                self.restart = false;
-                let found = match &*answer {
-                    Answer::Fits(found) => found.first().map(|found| found.settings.clone()),
-                    Answer::Impossible(_) | Answer::Wrong(_) => None,
-                };
-                // Nothing fits: the plan says by how much, from where most plans start.
-                let start = found.unwrap_or_else(|| self.live.starting_settings(&basis));
-                self.start_with(start);
-                false
-            }
-            None => {
-                self.jobs.fit(basis, self.live.memo());
-                true
-            }
-        }
+        let Some(answer) = self.fitting.start(&basis) else {
+            self.jobs.fit(basis, self.live.memo());
+            return true;
+        };
+        self.restart = false;
+        let found = match &*answer {
+            Answer::Fits(found) => found.first().map(|found| found.settings.clone()),
+            Answer::Impossible(_) | Answer::Wrong(_) => None,
+        };
+        // Nothing fits: the plan says by how much, from where most plans start.
+        let start = found.unwrap_or_else(|| self.live.starting_settings(&basis));
+        self.start_with(start);
+        false
     }
 
     /// Everything that the user decided, with the model and the machine that are there by now.

@@ -1,6 +1,6 @@
 //! Earlier and later states of a plan.
 
-use eframe::egui::{Context, Id};
+use eframe::egui::{Context, Id, Memory};
 
 use crate::plan::Plan;
 
@@ -37,7 +37,7 @@ impl Edit {
             let down = pointer.any_down().then(|| pointer.press_start_time());
             (down.flatten(), pointer.any_released(), input.time)
         });
-        let focus = context.memory(|memory| memory.focused());
+        let focus = context.memory(Memory::focused);
         let names = before.settings.keys().chain(after.settings.keys());
         let mut settings: Vec<String> = names
             .filter(|name| before.settings.get(*name) != after.settings.get(*name))

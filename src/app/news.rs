@@ -82,37 +82,26 @@ impl App {
             Command::NewPlan => self.new_plan(),
             Command::OpenPlan => self.ask(Purpose::Open),
             Command::OpenPath(path) => self.jobs.open(path),
-            Command::OpenDropped(path) => {
-                self.state.dropped = Some(path.clone());
-                self.jobs.open(path);
-            }
+            Command::OpenDropped(path) => self.open_dropped(path),
             Command::AddBeside => self.ask(Purpose::BesidePlan),
             Command::RunBeside(path) => self.add_beside(&path),
             Command::TypeOpenPath => self.ask_here(Purpose::Open),
-            Command::SavePlan => match self.document.path.clone() {
-                Some(path) => self.write(Purpose::SavePlan, path, Overwrite::Replace),
-                None => self.ask(Purpose::SavePlan),
-            },
+            Command::SavePlan => self.save_plan(),
             Command::SavePlanAs => self.ask(Purpose::SavePlan),
             Command::TypePlanPath => self.ask_here(Purpose::SavePlan),
             Command::SaveLaunch => self.ask(Purpose::SaveLaunch),
             Command::TypeLaunchPath => self.ask_here(Purpose::SaveLaunch),
             Command::CopyLaunch => {
                 if let Some(Ok(file)) = &self.live.launch {
-                    context.copy_text(file.text.clone());
-                    self.state.tell(Topic::Copy, self.texts.copied.to_owned());
+                    self.copy(file.text.clone(), context);
                 }
             }
             Command::OpenModelFile => self.ask(Purpose::ModelFile),
             Command::OpenModelFolder => self.ask(Purpose::ModelFolder),
-            Command::Detect => {
-                self.jobs.detect(&self.detector);
-                self.subjects.forget_beside();
-            }
+            Command::Detect => self.detect_again(),
             Command::CopyReport => {
                 if let Some(detection) = &self.subjects.detection {
-                    context.copy_text(diagnostic::to_text(detection));
-                    self.state.tell(Topic::Copy, self.texts.copied.to_owned());
+                    self.copy(diagnostic::to_text(detection), context);
                 }
             }
             Command::SaveReport => self.ask(Purpose::SaveReport),
@@ -143,6 +132,28 @@ impl App {
                 path,
                 overwrite,
             } => self.path_chosen(purpose, path, overwrite),
+        }
+    }
+
+    fn copy(&mut self, text: String, context: &Context) {
+        context.copy_text(text);
+        self.state.tell(Topic::Copy, self.texts.copied.to_owned());
+    }
+
+    fn detect_again(&mut self) {
+        self.jobs.detect(&self.detector);
+        self.subjects.forget_beside();
+    }
+
+    fn open_dropped(&mut self, path: PathBuf) {
+        self.state.dropped = Some(path.clone());
+        self.jobs.open(path);
+    }
+
+    fn save_plan(&mut self) {
+        match self.document.path.clone() {
+            Some(path) => self.write(Purpose::SavePlan, path, Overwrite::Replace),
+            None => self.ask(Purpose::SavePlan),
         }
     }
 

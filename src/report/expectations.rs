@@ -1,5 +1,7 @@
 //! What a plan can be expected to do beside fitting.
 
+use crate::engine::Engine;
+use crate::engine::meaning::Meaning;
 use crate::engine::traffic::Traffic;
 use crate::hardware::Machine;
 use crate::plan::{Settings, Value};
@@ -22,17 +24,23 @@ pub(super) fn speed(
     }
 }
 
-/// What the formats in the effective settings cost.
-pub(super) fn quality(resolved: &Settings, bits_per_weight: f64) -> Quality {
-    let word = |name: &str| match resolved.get(name) {
-        Some(Value::Text(word)) => Some(word.as_str()),
-        _ => None,
+/// What the formats in the effective settings cost, whatever the engine calls them.
+pub(super) fn quality(engine: &dyn Engine, resolved: &Settings, bits_per_weight: f64) -> Quality {
+    let word = |meaning: Meaning| {
+        engine.settings().iter().find_map(|setting| {
+            let mut counterparts = setting.counterparts.iter();
+            let counterpart = counterparts.find(|counterpart| counterpart.meaning == meaning)?;
+            let value = resolved.get(setting.name)?;
+            match (counterpart.tell)(value, resolved)? {
+                Value::Text(word) => Some(word),
+                _ => None,
+            }
+        })
     };
+    let cache = word(Meaning::CachedKeys).zip(word(Meaning::CachedValues));
     Quality {
         bits_per_weight,
-        weights: word("weights").and_then(quality::of_weights),
-        cache: word("cache_type_k")
-            .zip(word("cache_type_v"))
-            .and_then(|(keys, values)| quality::of_cache(keys, values)),
+        weights: word(Meaning::Weights).and_then(|word| quality::of_weights(&word)),
+        cache: cache.and_then(|(keys, values)| quality::of_cache(&keys, &values)),
     }
 }

@@ -13,6 +13,9 @@ pub enum FitError {
     /// The plan names an objective that there is not.
     #[error(transparent)]
     Objective(#[from] UnknownObjective),
+    /// The engine has nothing to search for this model.
+    #[error("no search for better settings: there is none for this model on {0}")]
+    Unsearched(&'static str),
     /// Nothing fits with what is pinned.
     #[error(transparent)]
     Impossible(#[from] Box<Impossible>),
@@ -51,6 +54,9 @@ pub fn fit(
         margin: Margin::of_plan(fit),
         memo,
     };
+    if engine.space(&inputs).is_none() {
+        return Err(FitError::Unsearched(engine.id()));
+    }
     Ok(advisor::fit(&FitRequest {
         engine,
         inputs,

@@ -43,13 +43,15 @@ pub(super) fn advice(
     ui.horizontal_wrapped(|ui| {
         ui.set_min_height(ROW);
         let texts = context.texts;
-        let impossible = context.answer.and_then(|(answer, fresh)| match &**answer {
-            Answer::Impossible(impossible) if fresh => Some(impossible),
-            _ => None,
-        });
-        if let Some(impossible) = impossible {
-            impossible_ui(ui, texts, impossible, plan, queue);
-            return;
+        match context.answer.map(|(answer, fresh)| (&**answer, fresh)) {
+            Some((Answer::Impossible(impossible), true)) => {
+                impossible_ui(ui, texts, impossible, plan, queue);
+                return;
+            }
+            Some((Answer::Wrong(reason), true)) => {
+                widgets::fact(ui, reason);
+            }
+            _ => {}
         }
         if let Some(applied) = context.fitting.in_force(&context.live.settings) {
             chose(ui, texts, applied, queue);

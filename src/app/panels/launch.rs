@@ -12,7 +12,7 @@ use crate::app::state::UiState;
 use crate::app::texts::Texts;
 use crate::app::theme::{GRID, LAUNCH_WIDTH, PANEL_MARGIN, RADIUS, Tokens};
 use crate::app::widgets::{self, DropDown};
-use crate::engine;
+use crate::engine::{self, Engine};
 use crate::export::{self, Exporter};
 use crate::plan::Plan;
 
@@ -53,8 +53,7 @@ pub(crate) fn launch(
                             &mut plan.launch,
                             &mut state.set_aside,
                         );
-                        let usual_port =
-                            engine::find(&plan.engine).map_or(0, |engine| engine.usual_port());
+                        let usual_port = engine::find(&plan.engine).map_or(0, Engine::usual_port);
                         launch_options::options(ui, texts, &mut plan.launch, usual_port);
                         if let Some(report) = live.good_report() {
                             notes::notes(ui, texts, report, plan);

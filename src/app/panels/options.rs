@@ -66,7 +66,7 @@ fn line(ui: &mut Ui, sense: Sense) -> (Response, Rect) {
 }
 
 /// Writes the cells of a row; the first stands at the left, figures end where their column ends.
-fn cells(ui: &Ui, rect: Rect, cells: [&str; 5], rest: &str, font: &FontId, weak: bool) {
+fn cells(ui: &Ui, rect: Rect, cells: [&str; 5], remark: &str, font: &FontId, weak: bool) {
     let tokens = Tokens::of(ui);
     let colour = if weak { tokens.text_weak } else { tokens.text };
     let mut left = rect.left() + 8.0;
@@ -82,7 +82,7 @@ fn cells(ui: &Ui, rect: Rect, cells: [&str; 5], rest: &str, font: &FontId, weak:
     }
     let left = left + 4.0 * GRID;
     let mut job = eframe::egui::text::LayoutJob::simple_singleline(
-        rest.to_owned(),
+        remark.to_owned(),
         theme::small().resolve(ui.style()),
         tokens.text_weak,
     );
@@ -126,7 +126,7 @@ fn row(ui: &mut Ui, texts: &Texts, found: &Found, best: bool, chosen: bool) -> R
     let Choice {
         gives_up, good_for, ..
     } = &found.choice;
-    let rest = match (gives_up.as_str(), best) {
+    let remark = match (gives_up.as_str(), best) {
         ("", true) => texts.best,
         ("", false) => good_for,
         (gives_up, _) => gives_up,
@@ -136,7 +136,7 @@ fn row(ui: &mut Ui, texts: &Texts, found: &Found, best: bool, chosen: bool) -> R
     let free = free.trim_end_matches(" GiB");
     let figures = [figures.weights.as_str(), &context, &users, &speed, free];
     let font = TextStyle::Body.resolve(ui.style());
-    cells(ui, rect, figures, rest, &font, false);
+    cells(ui, rect, figures, remark, &font, false);
     widgets::focus_ring(ui, rect.shrink(2.0), &response);
     response.on_hover_ui_at_pointer(|ui| details(ui, texts, found))
 }

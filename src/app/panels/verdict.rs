@@ -13,7 +13,11 @@ use crate::report::{Report, Verdict};
 /// Shows the sentence and the figures beside it.
 pub(super) fn verdict(ui: &mut Ui, texts: &Texts, report: &Report, plan: &Plan) {
     let tokens = Tokens::of(ui);
-    let (word, rest) = sentence(texts, report);
+    let (word, mut rest) = sentence(texts, report);
+    let last = report.moments.last().map(|moment| moment.name);
+    if report.verdict != Verdict::Refused && last.is_some_and(|last| last != report.peak) {
+        rest = fill(texts.while_at_load, &[("sentence", &rest)]);
+    }
     let style = ui.style().clone();
     let mut job = LayoutJob::default();
     let heading = eframe::egui::TextStyle::Heading;

@@ -187,6 +187,7 @@ pub const ENGLISH: Texts = Texts {
     tight_with: ": only {free} to spare on {device}",
     tight_by_fit: ", as the engine fits it: {free} to spare on {device}",
     exceeds_by: ": {over} over on {device}",
+    while_at_load: "{sentence}, while loading",
     file_figures: "{size} file, {bits} bits per weight",
     per_token: "{kib} KiB per token",
     longest_context: "comfortable up to {count}",

@@ -194,6 +194,7 @@ pub struct Texts {
     pub tight_with: &'static str,
     pub tight_by_fit: &'static str,
     pub exceeds_by: &'static str,
+    pub while_at_load: &'static str,
     pub file_figures: &'static str,
     pub per_token: &'static str,
     pub longest_context: &'static str,
