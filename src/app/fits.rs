@@ -21,7 +21,7 @@ impl App {
         let plan = &mut self.document.plan;
         let objective = objective.unwrap_or_else(|| fitting::objective(&plan.fit));
         if fitting::objective(&plan.fit) != objective {
-            self.document.step();
+            self.step_once();
             fitting::set_objective(&mut self.document.plan, objective);
         }
         self.fitting.wanted = Some(context.input(|input| input.time));
@@ -30,7 +30,7 @@ impl App {
 
     /// Lets fitting change these settings again, and fits.
     pub(super) fn unpin(&mut self, names: &[String], context: &Context) {
-        self.document.step();
+        self.step_once();
         for name in names {
             pins::unpin(&mut self.document.plan.fit, name);
         }
@@ -60,12 +60,21 @@ impl App {
         self.apply(found);
     }
 
+    /// What is asked for and what comes of it are one step.
+    fn step_once(&mut self) {
+        if !self.fitting.stepped {
+            self.document.step();
+            self.fitting.stepped = true;
+        }
+    }
+
     fn apply(&mut self, found: Found) {
         let before = self.document.plan.settings.clone();
         if before != found.settings {
-            self.document.step();
+            self.step_once();
             self.document.plan.settings.clone_from(&found.settings);
         }
+        self.fitting.stepped = false;
         self.fitting.applied = Some(Applied {
             objective: fitting::objective(&self.document.plan.fit),
             found,
@@ -93,6 +102,7 @@ impl App {
             Answer::Impossible(_) | Answer::Wrong(_) => None,
         };
         self.fitting.wanted = None;
+        self.fitting.stepped &= wanted && best.is_some();
         let best = best.filter(|_| wanted);
         let applied = best.is_some();
         if let Some(best) = best {

@@ -49,6 +49,8 @@ pub(crate) struct Fitting {
     answer: Option<(Basis, Arc<Answer>)>,
     /// The best is to be applied once it is known; since when, in egui's seconds.
     pub(crate) wanted: Option<f64>,
+    /// What is applied belongs to the step that asked for it.
+    pub(crate) stepped: bool,
     /// What was applied last.
     pub(crate) applied: Option<Applied>,
 }

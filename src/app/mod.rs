@@ -170,6 +170,7 @@ impl App {
         );
 
         if plan_before != self.document.plan {
+            self.fitting.stepped = false;
             self.follow(plan_before, &context);
         }
         self.guard_closing(&context);

@@ -166,6 +166,8 @@ impl App {
     fn turn_back(&mut self, turn: impl FnOnce(&mut Document) -> bool) {
         if turn(&mut self.document) {
             self.restart = false;
+            self.fitting.wanted = None;
+            self.fitting.stepped = false;
             self.state.set_aside = None;
         }
     }
