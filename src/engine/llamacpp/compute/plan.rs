@@ -217,6 +217,13 @@ impl GraphPlan {
         let mut blocks = self.blocks.iter();
         blocks.any(|block| block.layer.mixer.is_recurrent())
     }
+
+    /// Some block weighs each token of a sequence by its distance from each other, which takes most where all are of one
+    /// sequence.
+    pub(super) fn grows_with_steps(&self) -> bool {
+        let mut blocks = self.blocks.iter();
+        blocks.any(|block| matches!(block.layer.mixer, Mixer::Lightning(_)))
+    }
 }
 
 impl Trunk {

@@ -273,6 +273,15 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// A full micro-batch of one sequence.
+    fn single(&self) -> Batch {
+        Batch {
+            tokens: self.load.ubatch.max(1),
+            sequences: 1,
+            ..self.prompt()
+        }
+    }
+
     /// One token per sequence.
     fn decode(&self) -> Batch {
         let sequences = self.load.sequences.max(1);
@@ -317,7 +326,10 @@ impl<'a> Run<'a> {
             deciding.into_iter().collect()
         } else {
             let prompt = self.schedule(self.prompt(), fused, pinned);
-            [prompt].into_iter().chain(deciding).collect()
+            // The last graph is that of one sequence (`TAG_RESERVE_DIAG_DECAY`).
+            let single = (pinned && self.plan.grows_with_steps() && self.load.sequences > 1)
+                .then(|| self.schedule(self.single(), fused, pinned));
+            [prompt].into_iter().chain(deciding).chain(single).collect()
         };
         Reserved {
             graphs,

@@ -13,6 +13,7 @@ mod hybrid;
 mod hyper;
 mod input;
 mod latent;
+mod lightning;
 mod mamba;
 mod prediction;
 mod recurrent;
@@ -383,6 +384,7 @@ pub(super) fn build(
         Family::Sparse => builder.sparse_decoder(),
         Family::Compressed => builder.compressed_decoder(),
         Family::Gemma4 => builder.gemma4(),
+        Family::Lightning => builder.lightning_decoder(),
         Family::BlockSparse => builder.block_sparse_decoder(),
         Family::Gemma3n => builder.gemma3n(),
     };
