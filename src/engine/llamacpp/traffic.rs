@@ -292,6 +292,11 @@ fn operations(model: &Model, layer: usize, kind: Kind) -> u64 {
             }),
             Kind::Indexer,
         ) => indexer(index.index_n_heads, index.index_head_dim),
+        (Mixer::Latent(latent), Kind::Full) => product(&[
+            2,
+            latent.num_attention_heads,
+            latent.qk_head_dim().saturating_add(latent.v_head_dim),
+        ]),
         (Mixer::Latent(latent), _) => product(&[
             2,
             latent.num_attention_heads,

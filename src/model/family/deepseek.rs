@@ -52,6 +52,17 @@ fn read(
     Ok(model)
 }
 
+/// MiniCPM3: dense layers, with scaled embedding, residuals and logits.
+pub(super) fn minicpm3(config: &Config<'_>) -> Result<Model, Error> {
+    let mut model = base::model(config, false)?;
+    let mixer = mixer(config, &model)?;
+    let dense = Dense::gated(config.size("intermediate_size", Limit::Width)?);
+    let layer = base::layer(mixer, FeedForward::Dense(dense), Norms::before(Norm::Rms));
+    model.layers = vec![layer; base::depth(config)?];
+    model.scaled_embedding = true;
+    Ok(model)
+}
+
 /// DeepSeek-V2: softmax scores, no correction.
 pub(super) fn v2(config: &Config<'_>) -> Result<Model, Error> {
     let width = config.size("moe_intermediate_size", Limit::Width)?;

@@ -57,6 +57,7 @@ const FAMILIES: &[(&[&str], Read)] = &[
     (&["minimax_m2"], mixture::minimax_m2),
     (&["minimax_m3"], mixture::minimax_m3),
     (&["llama4_text"], mixture::llama4),
+    (&["minicpm3"], deepseek::minicpm3),
     (&["deepseek_v2"], deepseek::v2),
     (&["deepseek_v3", "kimi_k2"], deepseek::v3),
     (&["deepseek_v32"], deepseek::v32),

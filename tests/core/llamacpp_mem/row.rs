@@ -8,7 +8,7 @@ use plimsoll::hardware::{Gpu, GpuMemory, Host, Machine, Os, Vendor};
 use plimsoll::model::{Model, from_config};
 use plimsoll::plan::{Settings, Value};
 use plimsoll::units::Bytes;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::Buffers;
 
@@ -79,7 +79,10 @@ impl Row {
     }
 
     pub(crate) fn model(&self) -> Option<Model> {
-        preset_with(self.json["preset"].as_str()?, None)
+        match self.json["preset"].as_str() {
+            Some(id) => preset_with(id, None),
+            None => from_hparams(&self.json),
+        }
     }
 
     /// Cards of equal memory, with room for anything.
@@ -199,6 +202,36 @@ impl Row {
             .filter_map(|(_, buffer)| buffer[1].as_f64())
             .sum()
     }
+}
+
+/// The model of a row without a preset, from the hyper-parameters it was measured with.
+fn from_hparams(row: &Json) -> Option<Model> {
+    let hparams = &row["hparams"];
+    let of = |name: &str| hparams[name].as_u64();
+    // Only the architecture whose parameters rows carry.
+    if row["arch"] != "minicpm3" {
+        return None;
+    }
+    let rotated = of("n_rot")?;
+    let config = json!({
+        "model_type": row["arch"],
+        "hidden_size": of("n_embd")?,
+        "num_hidden_layers": of("n_layer")?,
+        "num_attention_heads": of("n_head")?,
+        "num_key_value_heads": of("n_head_kv")?,
+        "intermediate_size": of("n_ff")?,
+        "vocab_size": of("n_vocab")?,
+        "max_position_embeddings": of("n_ctx_train")?,
+        "q_lora_rank": of("q_lora_rank")?,
+        "kv_lora_rank": of("kv_lora_rank")?,
+        "qk_rope_head_dim": rotated,
+        "qk_nope_head_dim": of("head_dim_k")? - rotated,
+        "v_head_dim": of("head_dim_v")?,
+        "tie_word_embeddings": false,
+        "hidden_act": "silu",
+    });
+    let name = row["model"].as_str()?;
+    Some(from_config(name, &config, &Map::new()).expect("a known family"))
 }
 
 /// A machine with cards of this much usable memory each.

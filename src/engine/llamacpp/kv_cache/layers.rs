@@ -2,7 +2,7 @@
 
 use crate::engine::llamacpp::tensors::Architecture;
 use crate::model::mixer::{Attention, CompressedAttention, LatentAttention, Reach};
-use crate::model::{Mixer, Model};
+use crate::model::{Mixer, Model, product};
 
 /// One cache of one layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,9 @@ pub(in super::super) fn caches(model: &Model, architecture: Architecture) -> Vec
         match &block.mixer {
             Mixer::Attention(attention) | Mixer::AttentionAndMamba2(attention, _) => {
                 plain(layer, attention, windowed, widest, &mut caches);
+            }
+            Mixer::Latent(latent) if architecture.expands_latents() => {
+                caches.push(expanded(layer, latent));
             }
             Mixer::Latent(latent) => latents(layer, latent, &mut caches),
             Mixer::Compressed(compressed) => compresseds(layer, compressed, &mut caches),
@@ -135,6 +138,18 @@ fn keys(layer: usize, kind: Kind, width: u64) -> LayerCache {
         k_width: width,
         v_width: 0,
         v_width_transposed: 0,
+    }
+}
+
+/// Keys and values of every head of a latent attention.
+fn expanded(layer: usize, latent: &LatentAttention) -> LayerCache {
+    let v_width = product(&[latent.num_attention_heads, latent.v_head_dim]);
+    LayerCache {
+        layer,
+        kind: Kind::Full,
+        k_width: product(&[latent.num_attention_heads, latent.qk_head_dim()]),
+        v_width,
+        v_width_transposed: v_width,
     }
 }
 

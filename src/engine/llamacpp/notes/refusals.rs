@@ -35,7 +35,7 @@ pub(in super::super) fn refusals(
     gpus: usize,
     notes: &mut Vec<Note>,
 ) {
-    cache_types(model, config, notes);
+    cache_types(model, architecture, config, notes);
     split(architecture, config, devices, gpus, notes);
     targets(config, devices, notes);
     if model.max_position_embeddings == 0
@@ -52,9 +52,9 @@ pub(in super::super) fn refusals(
     }
 }
 
-fn cache_types(model: &Model, config: &Config, notes: &mut Vec<Note>) {
+fn cache_types(model: &Model, architecture: Architecture, config: &Config, notes: &mut Vec<Note>) {
     let (k, v) = (config.cache_k, config.cache_v);
-    if keys_are_values(model) && k != v {
+    if !architecture.expands_latents() && keys_are_values(model) && k != v {
         notes.push(
             Note::error(
                 "cache-types-differ",
@@ -75,7 +75,7 @@ fn cache_types(model: &Model, config: &Config, notes: &mut Vec<Note>) {
         );
     }
     if config.flash != Flash::Off {
-        let (k_width, v_width) = head_widths(model);
+        let (k_width, v_width) = head_widths(model, architecture);
         divides("cache_type_k", k, k_width, notes);
         divides("cache_type_v", v, v_width, notes);
     }
@@ -90,12 +90,15 @@ fn keys_are_values(model: &Model) -> bool {
 }
 
 /// Widths of key and value heads that blocks of a cache type must divide, over all layers.
-fn head_widths(model: &Model) -> (Vec<u64>, Vec<u64>) {
+fn head_widths(model: &Model, architecture: Architecture) -> (Vec<u64>, Vec<u64>) {
     let mut widths = (Vec::new(), Vec::new());
     for layer in &model.layers {
         let (k, v) = match &layer.mixer {
             Mixer::Attention(attention) | Mixer::AttentionAndMamba2(attention, _) => {
                 (attention.head_dim, attention.v_head_dim)
+            }
+            Mixer::Latent(latent) if architecture.expands_latents() => {
+                (latent.qk_head_dim(), latent.v_head_dim)
             }
             Mixer::Latent(latent) => (latent.latent_width(), latent.kv_lora_rank),
             Mixer::Compressed(compressed) => (compressed.head_dim, compressed.head_dim),

@@ -33,6 +33,8 @@ pub enum Architecture {
     Qwen35Moe,
     /// DeepSeek-V2 to V3.1, Kimi K2, GLM-4.7-Flash.
     DeepSeek2,
+    /// MiniCPM3.
+    MiniCpm3,
     /// DeepSeek-V3.2.
     DeepSeek32,
     /// DeepSeek-V4.
@@ -145,6 +147,7 @@ impl Architecture {
             "qwen3_5" | "qwen3_5_text" => Self::Qwen35,
             "qwen3_5_moe" | "qwen3_5_moe_text" => Self::Qwen35Moe,
             "deepseek_v2" | "deepseek_v3" | "kimi_k2" | "glm4_moe_lite" => Self::DeepSeek2,
+            "minicpm3" => Self::MiniCpm3,
             "deepseek_v32" => Self::DeepSeek32,
             "deepseek_v4" => Self::DeepSeek4,
             "kimi_linear" | "kimi_k3" if model.block_residuals.is_some() => Self::KimiK3,
@@ -194,6 +197,7 @@ impl Architecture {
             Self::Qwen35 => "qwen35",
             Self::Qwen35Moe => "qwen35moe",
             Self::DeepSeek2 => "deepseek2",
+            Self::MiniCpm3 => "minicpm3",
             Self::DeepSeek32 => "deepseek32",
             Self::DeepSeek4 => "deepseek4",
             Self::KimiK3 => "kimi-k3",
@@ -229,6 +233,11 @@ impl Architecture {
     /// of GLM-4.5, GLM-4.6 and GLM-5.2; those of DeepSeek, Qwen and Nemotron come without).
     pub fn keeps_prediction_blocks(self) -> bool {
         matches!(self, Self::Glm4Moe | Self::GlmDsa)
+    }
+
+    /// Latent attention is computed, and cached, with keys and values of every head (`src/models/minicpm3.cpp`).
+    pub fn expands_latents(self) -> bool {
+        self == Self::MiniCpm3
     }
 
     /// The loader makes the tied head before the embedding and so does not notice, where both end in main memory, that
@@ -274,6 +283,9 @@ pub(super) fn queries_per_key(architecture: Architecture, model: &Model) -> u64 
     let heads = |mixer: &Mixer| match mixer {
         Mixer::Attention(attention) | Mixer::AttentionAndMamba2(attention, _) => {
             Some((attention.num_attention_heads, attention.num_key_value_heads))
+        }
+        Mixer::Latent(latent) if architecture.expands_latents() => {
+            Some((latent.num_attention_heads, latent.num_attention_heads))
         }
         // One cached key per token serves all heads.
         Mixer::Latent(latent) => Some((latent.num_attention_heads, 1)),

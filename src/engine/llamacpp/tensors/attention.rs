@@ -60,7 +60,7 @@ fn query_key_norms(build: &mut Build<'_>, heads: &Attention) {
     build.single("attn_k_norm", key);
 }
 
-/// MLA, in the absorbed form: the expansion is split per head (`src/models/deepseek2.cpp`, 0.6.0-dev).
+/// MLA; in the absorbed form the expansion is split per head (`src/models/deepseek2.cpp`, 0.6.0-dev).
 pub(super) fn latent(build: &mut Build<'_>, latent: &LatentAttention) {
     let width = build.width();
     let heads = latent.num_attention_heads;
@@ -76,8 +76,13 @@ pub(super) fn latent(build: &mut Build<'_>, latent: &LatentAttention) {
     let rank = latent.kv_lora_rank;
     build.weight("attn_kv_a_mqa", &[width, latent.latent_width()]);
     build.norm("attn_kv_a_norm", Norm::Rms, rank);
-    build.weight("attn_k_b", &[latent.qk_nope_head_dim, rank, heads]);
-    build.weight("attn_v_b", &[rank, latent.v_head_dim, heads]);
+    if build.architecture.expands_latents() {
+        let expanded = sum(&[latent.qk_nope_head_dim, latent.v_head_dim]);
+        build.weight("attn_kv_b", &[rank, product(&[heads, expanded])]);
+    } else {
+        build.weight("attn_k_b", &[latent.qk_nope_head_dim, rank, heads]);
+        build.weight("attn_v_b", &[rank, latent.v_head_dim, heads]);
+    }
     let output = product(&[heads, latent.v_head_dim]);
     if latent.output_gate {
         build.weight("attn_gate", &[width, output]);
