@@ -21,6 +21,10 @@ pub(super) struct Adapter {
 
 /// Which matrices it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "kinds of matrices, each in or out"
+)]
 pub(super) struct Targets {
     attention: bool,
     feed_forward: bool,

@@ -110,7 +110,7 @@ fn lora(
             let home = (position < gpus).then_some(position);
             parts.add(
                 home,
-                [weights(adapter, share), scratch(adapter, share, shape)],
+                [weights(adapter, share), scratch(adapter, share, shape.micro_batch)],
             );
         }
     }
@@ -144,16 +144,16 @@ fn weights(adapter: &Adapter, share: Share) -> Term {
 
 /// What the adapter's product takes while a matrix is applied (`build_lora_mm`, `src/llama-graph.cpp` 0.6.0-dev): the
 /// row of rank for sure, the row of the matrix's output where the buffer has no hole for it.
-fn scratch(adapter: &Adapter, share: Share, shape: Shape) -> Term {
-    let low = Bytes::new(product(&[adapter.rank, shape.micro_batch, F32]));
-    let high = low + Bytes::new(product(&[share.widest, shape.micro_batch, F32]));
+fn scratch(adapter: &Adapter, share: Share, tokens: u64) -> Term {
+    let low = Bytes::new(product(&[adapter.rank, tokens, F32]));
+    let high = low + Bytes::new(product(&[share.widest, tokens, F32]));
     let why = Why::new(
         "llama.cpp/compute/lora",
         "{tokens} tokens × rank {rank} in f32; up to {widest} outputs more per token where the graph has no room for \
          them elsewhere",
         "src/llama-graph.cpp build_lora_mm, 0.6.0-dev",
     )
-    .with("tokens", shape.micro_batch)
+    .with("tokens", tokens)
     .with("rank", adapter.rank)
     .with("widest", share.widest);
     adapting(Term {

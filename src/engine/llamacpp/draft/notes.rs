@@ -63,7 +63,7 @@ pub(in super::super) fn notes(subject: &Subject<'_>, config: &Config, notes: &mu
             inputs.machine.gpus.len(),
             &mut found,
         );
-        notes.extend(found.into_iter().filter_map(of_draft));
+        notes.extend(found.iter().filter_map(of_draft));
     }
 }
 

@@ -45,12 +45,12 @@ pub(super) fn config(written: &Settings, notes: &mut Vec<Note>) -> Config {
     let mut found = Vec::new();
     let config = config::read(&settings, false, &mut found);
     // What is wrong with shared settings is said of the model.
-    notes.extend(found.into_iter().filter_map(of_draft));
+    notes.extend(found.iter().filter_map(of_draft));
     config
 }
 
 /// A note on a setting of the draft under the draft's name for it; `None` where the setting is shared.
-pub(super) fn of_draft(note: Note) -> Option<Note> {
+pub(super) fn of_draft(note: &Note) -> Option<Note> {
     let name = note.setting?;
     // Found when the whole command line was read.
     if note.code == "number-out-of-range" {
@@ -61,7 +61,7 @@ pub(super) fn of_draft(note: Note) -> Option<Note> {
         setting: Some(own),
         message: format!("Draft: {}", note.message),
         fix: None,
-        ..note
+        ..note.clone()
     })
 }
 
