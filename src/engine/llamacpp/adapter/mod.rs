@@ -110,7 +110,10 @@ fn lora(
             let home = (position < gpus).then_some(position);
             parts.add(
                 home,
-                [weights(adapter, share), scratch(adapter, share, shape.micro_batch)],
+                [
+                    weights(adapter, share),
+                    scratch(adapter, share, shape.micro_batch),
+                ],
             );
         }
     }
