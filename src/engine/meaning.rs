@@ -123,16 +123,9 @@ pub fn switch(plan: &mut Plan, to: &dyn Engine) {
 }
 
 /// The other engine's names of settings, each once; those without a counterpart are left out.
-pub fn counterparts<'a, Names>(
-    from: &dyn Engine,
-    to: &dyn Engine,
-    names: impl IntoIterator<Item = &'a String>,
-) -> Names
-where
-    Names: FromIterator<String>,
-{
+fn counterparts(from: &dyn Engine, to: &dyn Engine, names: &[String]) -> Vec<String> {
     let mut found: Vec<&'static str> = names
-        .into_iter()
+        .iter()
         .filter_map(|name| counterpart(from, to, name))
         .collect();
     found.sort_unstable();

@@ -79,18 +79,24 @@ pub(super) fn arrange(inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement>
             .filter(|spread| spread.probe.fits())
             .unwrap_or(whole)
     };
-    if ask.residency == Residency::Whole || ask.effort == Effort::Best && whole.probe.fits() {
+    if ask.residency == Residency::Whole || whole.probe.fits() {
         return Some(whole);
     }
-    let fitted = trial(&[]);
-    if let Some(fitted) = fitted.filter(|fitted| fitted.probe.fits()) {
-        return Some(fitted);
+    let processor = || {
+        let alone = trial(&[("num_gpu", number(0))]);
+        alone.filter(|alone| alone.probe.fits())
+    };
+    let anywhere = ask.residency == Residency::Anywhere;
+    // What main memory holds alone is possible, and cheaper to know than what the server makes of the GPUs.
+    let possible = anywhere && ask.effort == Effort::Possible;
+    if let Some(alone) = possible.then(processor).flatten() {
+        return Some(alone);
     }
-    if ask.residency == Residency::Layers || whole.probe.fits() {
-        return Some(whole);
+    let fitted = trial(&[]).filter(|fitted| fitted.probe.fits());
+    if fitted.is_some() {
+        return fitted;
     }
-    let processor = trial(&[("num_gpu", number(0))]);
-    processor.filter(|alone| alone.probe.fits()).or(Some(whole))
+    anywhere.then(processor).flatten().or(Some(whole))
 }
 
 fn tried(inputs: &Inputs<'_>, settings: Settings) -> Option<Arrangement> {
