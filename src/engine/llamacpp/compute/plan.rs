@@ -55,6 +55,8 @@ pub(super) struct Trunk {
     pub(super) per_layer_inputs: Option<PerLayerInputs>,
     pub(super) alt_up: Option<AltUp>,
     pub(super) deepstack: u64,
+    /// Blocks between residuals that later ones attend to; 0: none do.
+    pub(super) residual_blocks: u64,
     /// Residual streams.
     pub(super) streams: u64,
     pub(super) capped_logits: bool,
@@ -238,6 +240,9 @@ impl Trunk {
             final_norm: model.final_norm,
             per_layer_inputs: model.per_layer_inputs,
             alt_up: model.alt_up,
+            residual_blocks: model
+                .block_residuals
+                .map_or(0, |residuals| residuals.attn_res_block_size),
             deepstack: model.vision.map_or(0, |vision| vision.deepstack),
             streams: model
                 .hyper_connections

@@ -57,7 +57,8 @@ fn grows_with_blocks(draft: &Draft<'_>) -> bool {
     match &draft.layer.mixer {
         Mixer::Attention(attention) => !attention.owns_cache() || attention.block_indexer.is_some(),
         Mixer::Latent(latent) => latent.sparse.is_some(),
-        Mixer::Compressed(_) => true,
+        // Kimi K3 keeps residuals of earlier blocks.
+        Mixer::Compressed(_) | Mixer::KimiDelta(_) => true,
         _ => false,
     }
 }

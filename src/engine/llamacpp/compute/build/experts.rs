@@ -188,6 +188,9 @@ impl Builder<'_> {
         }
         let gate = self.expert_product(block, "ffn_gate_exps.weight", a, chosen);
         let gate = self.expert_bias(block, "ffn_gate_exps.bias", gate, chosen);
+        if routing.activation == Activation::Situ {
+            return self.situ(gate, up);
+        }
         self.graph.glu_split(gate, up)
     }
 

@@ -17,6 +17,7 @@ pub(super) enum Family {
     Compressed,
     BlockSparse,
     Gemma4,
+    Kimi,
     Lightning,
     Gemma3n,
 }
@@ -51,6 +52,7 @@ fn known_family(plan: &GraphPlan) -> Option<Family> {
         "deepseek32" | "glm-dsa" => Family::Sparse,
         "deepseek4" => Family::Compressed,
         "gemma4" => Family::Gemma4,
+        "kimi-k3" => Family::Kimi,
         "minimax-01" => Family::Lightning,
         "minimax-m3" => Family::BlockSparse,
         "gemma3n" => Family::Gemma3n,

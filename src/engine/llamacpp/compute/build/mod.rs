@@ -12,6 +12,7 @@ mod gemma3n;
 mod hybrid;
 mod hyper;
 mod input;
+mod kimi;
 mod latent;
 mod lightning;
 mod mamba;
@@ -384,6 +385,7 @@ pub(super) fn build(
         Family::Sparse => builder.sparse_decoder(),
         Family::Compressed => builder.compressed_decoder(),
         Family::Gemma4 => builder.gemma4(),
+        Family::Kimi => builder.kimi_decoder(),
         Family::Lightning => builder.lightning_decoder(),
         Family::BlockSparse => builder.block_sparse_decoder(),
         Family::Gemma3n => builder.gemma3n(),

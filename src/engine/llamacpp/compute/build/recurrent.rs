@@ -281,7 +281,12 @@ impl<'a> Builder<'a> {
     }
 
     /// The fused recurrence and its new states (`build_recurrent_attn`).
-    fn delta_rule(&mut self, delta: &GatedDeltaNet, states: States, sources: [Id; 6]) -> Id {
+    pub(super) fn delta_rule(
+        &mut self,
+        delta: &GatedDeltaNet,
+        states: States,
+        sources: [Id; 6],
+    ) -> Id {
         let (steps, sequences) = (self.steps(), self.batch.sequences);
         let (heads, width) = (delta.linear_num_value_heads, delta.linear_value_head_dim);
         let snapshots = self.load.rollback_states.saturating_add(1);
