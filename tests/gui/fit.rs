@@ -1,7 +1,7 @@
 //! The best settings, found, listed and taken.
 
 use eframe::egui::{Key, Role};
-use egui_kittest::kittest::NodeT as _;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use plimsoll::plan::{Plan, Value};
 
 use crate::desk::Desk;
@@ -117,6 +117,12 @@ fn experts_move_to_main_memory_gpu_by_gpu_at_a_price() {
     let mut desk = Desk::new("8x-h200");
     desk.search("Model", "deepseek-r1");
     let before = desk.figure("Weights", "GPU 3");
+    let folded = desk.texts_with("Experts in RAM: ");
+    let folded = folded.first().unwrap().clone();
+    desk.harness.get_by_label(&folded).scroll_to_me();
+    desk.run();
+    desk.harness.get_by_label(&folded).click();
+    desk.run();
     desk.slide("Experts in RAM, GPU 3", 2);
     assert!(desk.figure("Weights", "GPU 3") < before - 2.0);
     desk.sees("on GPU 3, about −");

@@ -1,6 +1,6 @@
 //! Experts in main memory: how many layers of each GPU, and at what price.
 
-use eframe::egui::{DragValue, RichText, Ui};
+use eframe::egui::{CollapsingHeader, DragValue, RichText, Ui};
 
 use crate::app::format;
 use crate::app::texts::fill;
@@ -13,12 +13,32 @@ use crate::report::{self, ExpertPrice, Report};
 
 use super::context::Inputs;
 
+/// More GPUs than this have their sliders folded away at first.
+const FEW: usize = 2;
+
 /// Shows a slider per GPU; nothing where there are no experts to move.
 pub(super) fn experts(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan) {
-    let live = context.live;
-    let Some(report) = live.good_report() else {
+    let layers = &context.live.experts;
+    let Some(report) = context.live.good_report() else {
         return;
     };
+    if layers.len() <= FEW {
+        sliders(ui, context, report, plan);
+        return;
+    }
+    let sum = |count: fn(&ExpertLayers) -> u64| layers.iter().map(count).sum::<u64>().to_string();
+    let (count, all) = (sum(|gpu| gpu.in_ram), sum(|gpu| gpu.layers));
+    let title = fill(
+        context.texts.experts_in_all,
+        &[("count", &count), ("all", &all)],
+    );
+    CollapsingHeader::new(title)
+        .id_salt("experts")
+        .show_unindented(ui, |ui| sliders(ui, context, report, plan));
+}
+
+fn sliders(ui: &mut Ui, context: &Inputs<'_>, report: &Report, plan: &mut Plan) {
+    let live = context.live;
     for layers in &live.experts {
         let price = live.prices().iter().find(|price| price.gpu == layers.gpu);
         let moved = ui

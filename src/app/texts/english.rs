@@ -130,6 +130,7 @@ pub const ENGLISH: Texts = Texts {
     margin: "Keep free per GPU",
     margin_help: "Memory that automatic choices leave free on each GPU, and below which a plan counts as tight",
     margin_reset: "Reset keep free per GPU",
+    experts_in_all: "Experts in RAM: {count} of {all} layers",
     experts_of: "Experts in RAM, {device}",
     experts_of_all: "of {count} layers",
     experts_help: "So many layers of this GPU keep their experts in main memory: room on the GPU for tokens per second",

@@ -137,6 +137,7 @@ pub struct Texts {
     pub margin: &'static str,
     pub margin_help: &'static str,
     pub margin_reset: &'static str,
+    pub experts_in_all: &'static str,
     pub experts_of: &'static str,
     pub experts_of_all: &'static str,
     pub experts_help: &'static str,
