@@ -136,13 +136,11 @@ impl App {
         let context = ui.ctx().clone();
         self.take_news();
         self.take_drops(&context);
-        self.refresh();
+        let mut changed = self.refresh();
         if self.advance_fit() {
-            self.refresh();
+            changed |= self.refresh();
         }
-        if let Some(basis) = self.live.unpriced(&self.document.plan) {
-            self.jobs.price(basis, self.live.memo());
-        }
+        self.price(&context, changed);
         if self.state.dialog.is_none() {
             self.queue.send_shortcuts(&context);
         }
@@ -180,6 +178,20 @@ impl App {
         }
         if self.refresh() {
             context.request_repaint();
+        }
+    }
+
+    /// Asks for the price of experts once the plan stands still: while a slider is dragged, nobody reads it.
+    fn price(&mut self, context: &Context, changed: bool) {
+        let Some(basis) = self.live.unpriced(&self.document.plan) else {
+            return;
+        };
+        // The release of the button brings another frame by itself.
+        let dragged = context.input(|input| input.pointer.any_down());
+        match (dragged, changed) {
+            (true, _) => {}
+            (false, true) => context.request_repaint(),
+            (false, false) => self.jobs.price(basis, self.live.memo()),
         }
     }
 
