@@ -144,12 +144,13 @@ fn context(inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Optio
     } else {
         longest
     };
+    // Where the engine moves layers it makes room for any context in main memory: that is no use of what is left.
     let moves = match inputs.settings.get("n_gpu_layers") {
         None => true,
         Some(Value::Text(word)) => word == "auto",
         Some(_) => false,
     };
-    let worth = planned > 0 && tokens >= planned.saturating_mul(LONGER);
+    let worth = !moves && planned > 0 && tokens >= planned.saturating_mul(LONGER);
     let gained = i64::try_from(tokens.saturating_sub(planned)).unwrap_or(i64::MAX);
     worth.then(|| Remedy {
         setting: "ctx_size",
@@ -157,8 +158,7 @@ fn context(inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Optio
             what: format!("a context of {} tokens", grouped(tokens)),
             set: set([("ctx_size", number(tokens))]),
             gain: Some(Gain::Tokens(gained)),
-            // Where the engine moves layers it makes room for any context in main memory.
-            known_to_fit: !moves,
+            known_to_fit: true,
         }],
     })
 }
