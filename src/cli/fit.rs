@@ -1,5 +1,6 @@
 //! `plimsoll fit`: the best settings of a plan, and other good ones.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
@@ -103,20 +104,21 @@ fn text(fitted: &Fitted) -> String {
     text.push('\n');
     for (index, other) in others.iter().enumerate() {
         let number = index + 1;
-        text.push_str(&format!("{number}: {}\n", sentence(other)));
+        // Writing to a String cannot fail.
+        writeln!(text, "{number}: {}", sentence(other)).ok();
     }
     if !others.is_empty() {
         text.push('\n');
     }
     text.push_str("The best, on the command line:\n ");
     for (name, value) in &best.set {
-        text.push_str(&format!(" --set {name}={}", written(value)));
+        write!(text, " --set {name}={}", written(value)).ok();
     }
     if best.set.is_empty() {
         text.push_str(" nothing to change");
     }
     for name in &best.unset {
-        text.push_str(&format!(" (without {name})"));
+        write!(text, " (without {name})").ok();
     }
     text.push('\n');
     text

@@ -18,6 +18,15 @@ pub(super) fn ideas(
     derived: &Derived,
     spare: &[i64],
 ) -> Vec<Remedy> {
+    // Where the engine moves layers it uses what there is itself, and makes room for any context in main memory.
+    let moves = match inputs.settings.get("n_gpu_layers") {
+        None => true,
+        Some(Value::Text(word)) => word == "auto",
+        Some(_) => false,
+    };
+    if moves {
+        return Vec::new();
+    }
     let gpus = spare.split_last().map_or(&[][..], |(_, gpus)| gpus);
     if inputs.machine.gpus.is_empty() || gpus.is_empty() || gpus.iter().any(|spare| *spare < 0) {
         return Vec::new();
@@ -33,7 +42,7 @@ pub(super) fn ideas(
     } else {
         weights(resolved, derived, spare)
     };
-    [layers, weights, context(inputs, resolved, derived)]
+    [layers, weights, context(resolved, derived)]
         .into_iter()
         .flatten()
         .collect()
@@ -134,7 +143,7 @@ fn weights(resolved: &Settings, derived: &Derived, spare: u64) -> Option<Remedy>
 }
 
 /// A much longer context, as a round number.
-fn context(inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Option<Remedy> {
+fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
     let planned = integer(resolved, "ctx_size")?;
     let longest = derived.max_context_tokens?;
     // A power of two, as people count contexts, where there is one between.
@@ -144,13 +153,7 @@ fn context(inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Optio
     } else {
         longest
     };
-    // Where the engine moves layers it makes room for any context in main memory: that is no use of what is left.
-    let moves = match inputs.settings.get("n_gpu_layers") {
-        None => true,
-        Some(Value::Text(word)) => word == "auto",
-        Some(_) => false,
-    };
-    let worth = !moves && planned > 0 && tokens >= planned.saturating_mul(LONGER);
+    let worth = planned > 0 && tokens >= planned.saturating_mul(LONGER);
     let gained = i64::try_from(tokens.saturating_sub(planned)).unwrap_or(i64::MAX);
     worth.then(|| Remedy {
         setting: "ctx_size",
