@@ -1,7 +1,7 @@
 use plimsoll::projection::{Category, Part};
 use plimsoll::report::Verdict;
 
-use super::{bytes, has_note, project};
+use super::{bytes, has_note, project, projected};
 
 const PLAN: &str = "weights = \"Q4_K_M\"\nctx_size = 16384\nparallel = 2\nn_gpu_layers = \"all\"\n";
 
@@ -101,4 +101,32 @@ fn prediction_blocks_have_a_context_of_their_own() {
     // 2,048 tokens of a batch × 5,120 values.
     assert!(bytes(&with, "host", Category::Output, Part::Draft) > 2048 * 5120 * 4);
     assert!(has_note(&with, "file-with-prediction-blocks"));
+}
+
+/// A small model of Qwen3.5's architecture with one prediction block, as `llama-server` b10434 reported it on a
+/// processor (a file of these shapes, `--spec-type draft-mtp -c 16384 -np 2`): weights 295.44 MiB, caches 32.00 and
+/// 32.00, states 25.12, and a compute buffer of 28.0176 MiB for the prediction context.
+#[test]
+fn a_prediction_context_is_the_servers() {
+    let config = serde_json::json!({
+        "model_type": "qwen3_5_text", "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 8,
+        "num_key_value_heads": 2, "head_dim": 256, "intermediate_size": 3072, "vocab_size": 32000,
+        "max_position_embeddings": 65536, "tie_word_embeddings": false, "attn_output_gate": true,
+        "full_attention_interval": 4, "linear_num_key_heads": 8, "linear_num_value_heads": 16,
+        "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_conv_kernel_dim": 4,
+        "mtp_num_hidden_layers": 1, "partial_rotary_factor": 0.25,
+    });
+    let model = plimsoll::model::from_config("small", &config, &serde_json::Map::new()).unwrap();
+    let plan = "weights = \"F16\"\nctx_size = 16384\nparallel = 2\nspec_type = \"draft-mtp\"\n";
+    let report = projected(&model, None, "cpu-only-32gb", plan);
+    for (category, part, mib) in [
+        (Category::Weights, Part::Model, 295.44),
+        (Category::KvCache, Part::Model, 32.0),
+        (Category::KvCache, Part::Draft, 32.0),
+        (Category::RecurrentState, Part::Model, 25.12),
+        (Category::Compute, Part::Draft, 28.0176),
+    ] {
+        let found = bytes(&report, "host", category, part) as f64 / f64::from(1_u32 << 20);
+        assert!((found - mib).abs() < 0.01, "{category:?} {part:?}: {found}");
+    }
 }

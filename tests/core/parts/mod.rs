@@ -26,12 +26,16 @@ fn machine(id: &str) -> Machine {
 }
 
 fn project(target: &str, draft: Option<&str>, on: &str, settings: &str) -> Report {
-    let settings: Settings = toml::from_str(settings).unwrap();
     let draft = draft.map(model);
+    projected(&model(target), draft.as_ref(), on, settings)
+}
+
+fn projected(target: &Model, draft: Option<&Model>, on: &str, settings: &str) -> Report {
+    let settings: Settings = toml::from_str(settings).unwrap();
     let request = Request {
         engine: engine::find("llama.cpp").unwrap(),
-        model: &model(target),
-        draft: draft.as_ref(),
+        model: target,
+        draft,
         beside: &[],
         machine: &machine(on),
         settings: &settings,
