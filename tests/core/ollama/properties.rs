@@ -26,12 +26,10 @@ fn value(kind: &Kind) -> proptest::strategy::BoxedStrategy<Value> {
             let words = [
                 "auto", "on", "off", "f16", "q8_0", "q4_0", "Q4_K_M", "IQ1_S", "nonsense", "",
             ];
-            sample::select(words.to_vec())
-                .prop_map(move |word| text(word))
-                .boxed()
+            sample::select(words.to_vec()).prop_map(text).boxed()
         }
         _ => sample::select(vec!["0.33.0", "0.12.3", "latest", "", "-1"])
-            .prop_map(move |word| text(word))
+            .prop_map(text)
             .boxed(),
     }
 }
