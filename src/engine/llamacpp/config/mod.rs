@@ -201,8 +201,15 @@ impl Hash for Config {
             fit_context,
         } = self;
         (version, weights, context, flash, cache_k, cache_v).hash(state);
-        (sequences, batch, micro_batch, outputs).hash(state);
-        (speculation, rollback).hash(state);
+        (
+            sequences,
+            batch,
+            micro_batch,
+            outputs,
+            speculation,
+            rollback,
+        )
+            .hash(state);
         (gpu_layers, split_mode, main_gpu, overrides).hash(state);
         (load_mode, lazy_mode, cache_ram_mib, checkpoints).hash(state);
         (checkpoint_step, fit_target, fit_context, rpc).hash(state);

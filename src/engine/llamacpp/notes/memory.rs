@@ -176,7 +176,9 @@ fn short(seen: &Seen<'_>, need: &Need, notes: &mut Vec<Note>) {
 fn held(seen: &Seen<'_>, need: &Need, notes: &mut Vec<Note>) {
     let weights = seen.host_weights;
     let all = weights.mapped + weights.pinned + weights.read + weights.repacked;
-    if seen.machine.gpus.is_empty() || all < WORTH_A_WORD || !need.fits() {
+    // What is locked is told with the limit on locking.
+    let quiet = seen.machine.gpus.is_empty() || seen.loader.locks;
+    if quiet || all < WORTH_A_WORD || !need.fits() {
         return;
     }
     if weights.mapped >= WORTH_A_WORD {

@@ -78,6 +78,7 @@ fn terms(
         .filter(|(_, sums)| sums.bytes() > Bytes::ZERO)
         .map(|((reason, held), sums)| {
             let (rule, template, source) = match reason {
+                Reason::Own if blocks == 0 && device == Device::Host && !output => INPUT,
                 Reason::Own => own_why(device, output),
                 Reason::Copied => copied_why(device),
                 Reason::Moved => moved_why(device),
@@ -266,6 +267,13 @@ const OWN_SOURCE: &str =
     "src/llama-quant.cpp, src/llama-model.cpp load_tensors (llama.cpp 0.6.0-dev)";
 
 type Words = (&'static str, &'static str, &'static str);
+
+/// Main memory where every block is on a GPU.
+const INPUT: Words = (
+    "llama.cpp/weights/input",
+    "{file_type}: {tensors} for the input embedding, whose rows the processor looks up wherever the layers are; {held}",
+    OWN_SOURCE,
+);
 
 /// What a device holds by the order of layers.
 fn own_why(device: Device, output: bool) -> Words {
