@@ -15,6 +15,9 @@ use row::{Kind, Row};
 
 const ROWS: &str = include_str!("../../data/oracle/llamacpp_mem.jsonl");
 
+/// Rows of many settings at once, for every architecture a preset maps to.
+const SWEEP: &str = include_str!("../../data/oracle/llamacpp_sweep.jsonl");
+
 /// What the projection says of one device, in MiB, by the engine's own buffers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Buffers {
@@ -97,6 +100,56 @@ fn buffers_agree_with_the_engine() {
     // Compute buffers are emulated node by node.
     for (arch, worst) in errors.worst_compute() {
         assert!(worst <= 0.001, "worst compute buffer of {arch}: {worst:.4}");
+    }
+}
+
+#[test]
+fn buffers_agree_under_mixed_settings() {
+    let memo = Memo::default();
+    // The oracle's figures have four decimals.
+    let same = |ours: f64, theirs: f64| (ours - theirs).abs() < 0.002;
+    for (line, text) in SWEEP.lines().enumerate() {
+        let row = Row::parse(text);
+        let name = format!(
+            "{} {}",
+            line + 1,
+            text.split(",\"buf\"").next().unwrap_or(text)
+        );
+        let outcome = project(&row, &memo).expect("a row has a preset");
+        assert!(!outcome.refused, "{name}: {:?}", outcome.notes.first());
+        let moment = outcome.projection.peak_moment().expect("a moment");
+        let gpus = row.gpus();
+        for (index, device) in moment.devices.iter().enumerate() {
+            let ours = Buffers::of(device);
+            let reported = if index < gpus {
+                vec![row.buffer(&format!("CUDA{index}"))]
+            } else {
+                vec![row.buffer("CUDA_Host"), row.buffer("CPU")]
+            };
+            let sum = |part: fn(&Buffers) -> f64| reported.iter().map(part).sum::<f64>();
+            let (context, compute) = (sum(|own| own.context), sum(|own| own.compute));
+            let device = index;
+            assert!(
+                same(ours.compute, compute),
+                "{name}: {} for {compute} on device {device}",
+                ours.compute
+            );
+            assert!(
+                same(ours.context, context),
+                "{name}: {} for {context} on device {device}",
+                ours.context
+            );
+            // Mapped weights of the host are reported as the range they span.
+            if index < gpus {
+                let model = sum(|own| own.model);
+                let near = (ours.model - model).abs() <= 0.5 + 0.001 * model;
+                assert!(
+                    near,
+                    "{name}: {} for {model} on device {device}",
+                    ours.model
+                );
+            }
+        }
     }
 }
 

@@ -166,6 +166,10 @@ impl Row {
                 .map(|share| Value::Integer(share.parse().expect("a number")));
             put("tensor_split", Value::List(shares.collect()));
         }
+        if let Some(rules) = self.set("override_tensor").and_then(Json::as_array) {
+            let rules = rules.iter().filter_map(Json::as_str).map(text);
+            put("override_tensor", Value::List(rules.collect()));
+        }
         if let Some(regex) = self.word("override_tensor_cpu") {
             put(
                 "override_tensor",
