@@ -16,22 +16,30 @@ use crate::quant::Type;
 
 /// Inputs of the choice of blocks.
 #[derive(Clone, Copy)]
-struct Choice {
-    indexer: BlockIndexer,
+pub(super) struct Choice {
+    pub(super) indexer: BlockIndexer,
     /// Cells that index keys are written to.
     k_cells: Id,
     /// Puts the latest blocks first.
-    bias: Id,
+    pub(super) bias: Id,
     /// Which positions are seen.
-    seen: Id,
+    pub(super) seen: Id,
     /// Cell of each position.
-    cell_of: Id,
+    pub(super) cell_of: Id,
     /// The same as numbers, for one token per stream.
     cell_values: Option<Id>,
     /// Block of each cell and the mask in f32, for more tokens.
     block_of: Option<(Id, Id)>,
     /// Positions the choice is made from.
-    positions: u64,
+    pub(super) positions: u64,
+}
+
+impl Choice {
+    /// How many blocks are chosen.
+    pub(super) fn blocks(&self) -> u64 {
+        let blocks = self.positions / self.indexer.block_size.max(1);
+        self.indexer.topk_blocks.min(blocks)
+    }
 }
 
 /// What every block reads.
@@ -150,30 +158,8 @@ impl Builder<'_> {
         (a, positions): (Id, Id),
         qkv: Qkv,
     ) -> Id {
-        let (shape, indexer) = (heads(attention), choice.indexer);
-        let (tokens, cells) = (self.batch.tokens, cache.cells);
-        self.graph.stage(Part::Indexer, Some(block.index));
-        let width = indexer.head_dim;
-        let index_q = self.project(block, "indexer.q_proj.weight", a);
-        let index_k = self.project(block, "indexer.k_proj.weight", a);
-        let index_q = self
-            .graph
-            .reshape(index_q, [width, indexer.num_heads, tokens, 1]);
-        let index_k = self.graph.reshape(index_k, [width, 1, tokens, 1]);
-        let index_q = self.rms_norm(block, "indexer.q_norm.weight", index_q);
-        let index_k = self.rms_norm(block, "indexer.k_norm.weight", index_k);
-        let index_q = self.graph.rope(index_q, positions, None);
-        let index_k = self.graph.rope(index_k, positions, None);
-        let index_shape = Heads {
-            q: indexer.num_heads,
-            kv: 1,
-            k_width: width,
-            v_width: width,
-        };
-        let (index_cache, _) = self.caches(block, index_shape, cells);
-        let stored = self.store_keys(index_cache, index_k, choice.k_cells);
-        self.graph.expand(stored);
-        let index_keys = self.cached_keys(index_cache, index_shape, cells);
+        let (shape, cells) = (heads(attention), cache.cells);
+        let (index_q, index_keys) = self.index(block, choice, cells, a, positions);
         self.graph.stage(Part::Attention, Some(block.index));
         let Qkv {
             mut q,
@@ -214,6 +200,41 @@ impl Builder<'_> {
         }
     }
 
+    /// Queries and stored keys of the indexer.
+    fn index(
+        &mut self,
+        block: &Block,
+        choice: &Choice,
+        cells: u64,
+        a: Id,
+        positions: Id,
+    ) -> (Id, Id) {
+        let (indexer, tokens) = (choice.indexer, self.batch.tokens);
+        self.graph.stage(Part::Indexer, Some(block.index));
+        let width = indexer.head_dim;
+        let index_q = self.project(block, "indexer.q_proj.weight", a);
+        let index_k = self.project(block, "indexer.k_proj.weight", a);
+        let index_q = self
+            .graph
+            .reshape(index_q, [width, indexer.num_heads, tokens, 1]);
+        let index_k = self.graph.reshape(index_k, [width, 1, tokens, 1]);
+        let index_q = self.rms_norm(block, "indexer.q_norm.weight", index_q);
+        let index_k = self.rms_norm(block, "indexer.k_norm.weight", index_k);
+        let index_q = self.graph.rope(index_q, positions, None);
+        let index_k = self.graph.rope(index_k, positions, None);
+        let index_shape = Heads {
+            q: indexer.num_heads,
+            kv: 1,
+            k_width: width,
+            v_width: width,
+        };
+        let (index_cache, _) = self.caches(block, index_shape, cells);
+        let stored = self.store_keys(index_cache, index_k, choice.k_cells);
+        self.graph.expand(stored);
+        let index_keys = self.cached_keys(index_cache, index_shape, cells);
+        (index_q, index_keys)
+    }
+
     /// Blocks chosen, one token per stream.
     fn choose_for_one_each(&mut self, choice: &Choice, index_q: Id, index_keys: Id) -> Id {
         let (streams, positions) = (self.streams(), choice.positions);
@@ -233,12 +254,7 @@ impl Builder<'_> {
         let [blocks, ..] = self.graph.at(best).ne;
         let bias = self.graph.reshape(choice.bias, [blocks, 1, 1, streams]);
         let best = self.graph.add(best, bias);
-        self.graph.top_k(best, self.chosen_blocks(choice))
-    }
-
-    fn chosen_blocks(&self, choice: &Choice) -> u64 {
-        let blocks = choice.positions / choice.indexer.block_size.max(1);
-        choice.indexer.topk_blocks.min(blocks)
+        self.graph.top_k(best, choice.blocks())
     }
 
     /// Attention over the keys and values of the chosen blocks, gathered.
@@ -253,7 +269,7 @@ impl Builder<'_> {
     ) -> Id {
         let (streams, positions) = (self.streams(), choice.positions);
         let (size, count) = (choice.indexer.block_size, choice.indexer.num_heads);
-        let kept = self.chosen_blocks(choice);
+        let kept = choice.blocks();
         let [width, kv, cells, _] = self.graph.at(k).ne;
         let each = [size, kept, count, streams];
         let all = size.saturating_mul(kept).saturating_mul(count);
@@ -311,116 +327,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Index queries and keys of one stream.
-    fn stream_of(&mut self, choice: &Choice, stream: u64, index_q: Id, index_keys: Id) -> [Id; 2] {
-        let (width, count) = (choice.indexer.head_dim, choice.indexer.num_heads);
-        let tokens = self.batch.tokens / self.streams().max(1);
-        let [_, nb1, nb2, _] = self.graph.at(index_q).nb;
-        let at = stream.saturating_mul(tokens).saturating_mul(nb2);
-        let q = self
-            .graph
-            .view_3d(index_q, [width, count, tokens], [nb1, nb2], at);
-        let ([_, _, cells, _], [_, _, kb2, kb3]) =
-            (self.graph.at(index_keys).ne, self.graph.at(index_keys).nb);
-        let at = stream.saturating_mul(kb3);
-        let keys = self.graph.view_2d(index_keys, width, cells, kb2, at);
-        [q, keys]
-    }
-
-    /// Attention of one stream under a mask that opens the chosen blocks of each group.
-    fn mask_blocks(
-        &mut self,
-        choice: &Choice,
-        (block_of, causal): (Id, Id),
-        stream: u64,
-        [index_q, index_keys]: [Id; 2],
-        [q, k, v]: [Id; 3],
-    ) -> Id {
-        let tokens = self.batch.tokens / self.streams().max(1);
-        let (size, count) = (choice.indexer.block_size, choice.indexer.num_heads);
-        let (positions, blocks) = (choice.positions, choice.positions / size.max(1));
-        let from = stream.saturating_mul(tokens);
-        let cell_of = self.row_of(choice.cell_of, stream);
-        let seen = self.rows_of(choice.seen, from, tokens);
-        let block_of = self.row_of(block_of, stream);
-        let ([cells, _, _, _], [_, cb1, _, cb3]) =
-            (self.graph.at(causal).ne, self.graph.at(causal).nb);
-        let at = stream.saturating_mul(cb3);
-        let causal = self
-            .graph
-            .view_3d(causal, [cells, tokens, 1], [cb1, cb3], at);
-        let bias = self.rows_of(choice.bias, from, tokens);
-        let q = self.part_of(q, from, tokens);
-        let [k, v] = [k, v].map(|cached| {
-            let ([ne0, ne1, ne2, _], [_, nb1, nb2, nb3]) =
-                (self.graph.at(cached).ne, self.graph.at(cached).nb);
-            let at = stream.saturating_mul(nb3);
-            self.graph
-                .view(cached, [ne0, ne1, ne2, 1], [nb1, nb2, nb3], at)
-        });
-        let keys = self.graph.get_rows(index_keys, cell_of);
-        let rows = count.saturating_mul(tokens);
-        let lines = self
-            .graph
-            .reshape(index_q, [choice.indexer.head_dim, rows, 1, 1]);
-        let scores = self.graph.mul_mat(keys, lines);
-        let scores = self.graph.reshape(scores, [positions, count, tokens, 1]);
-        let scores = self.graph.add_in_place(scores, seen);
-        let best = self.graph.pool(scores, size);
-        let best = self.graph.add(best, bias);
-        let kept = self.chosen_blocks(choice);
-        let chosen = self.graph.top_k(best, kept);
-        let closed = self.graph.scale(bias);
-        let closed = self.graph.cast(closed, Type::F16);
-        let closed = self.graph.repeat(closed, [blocks, count, tokens, 1]);
-        let zero = self.graph.cast(chosen, Type::F32);
-        let zero = self.graph.scale(zero);
-        let closed = self.graph.reshape(closed, [1, blocks, rows, 1]);
-        let zero = self.graph.reshape(zero, [1, kept, rows, 1]);
-        let ids = self.graph.reshape(chosen, [kept, rows, 1, 1]);
-        let open = self.graph.set_rows(closed, zero, ids);
-        let open = self.graph.reshape(open, [blocks, count, tokens, 1]);
-        let open = self.graph.permute(open, [0, 2, 1, 3]);
-        let open = self.graph.cont(open);
-        let open = self.graph.reshape(open, [blocks, rows, 1, 1]);
-        let open = self.graph.transpose(open);
-        let open = self.graph.cont(open);
-        let by_cell = self.graph.get_rows(open, block_of);
-        let by_cell = self.graph.transpose(by_cell);
-        let by_cell = self.graph.cont(by_cell);
-        let by_cell = self.graph.reshape(by_cell, [cells, tokens, count, 1]);
-        let mask = self.graph.add_in_place(by_cell, causal);
-        let mask = self.graph.reshape(mask, [cells, tokens, 1, count]);
-        let mask = self.graph.cast(mask, Type::F16);
-        let groups_last = [0, 3, 1, 2];
-        let [_, kv, _, _] = self.graph.at(k).ne;
-        let k = self.graph.permute(k, groups_last);
-        let v = self.graph.permute(v, groups_last);
-        self.attend_groups(q, k, v, mask, kv)
-    }
-
-    /// One row of a table with a row per stream.
-    fn row_of(&mut self, a: Id, stream: u64) -> Id {
-        let ([ne0, ..], [_, nb1, ..]) = (self.graph.at(a).ne, self.graph.at(a).nb);
-        self.graph.view_1d(a, ne0, stream.saturating_mul(nb1))
-    }
-
-    /// Rows of a table with a row per token, each its own plane.
-    fn rows_of(&mut self, a: Id, from: u64, count: u64) -> Id {
-        let ([ne0, ..], [_, nb1, ..]) = (self.graph.at(a).ne, self.graph.at(a).nb);
-        let at = from.saturating_mul(nb1);
-        self.graph.view_3d(a, [ne0, 1, count], [nb1, nb1], at)
-    }
-
-    /// Queries of some tokens.
-    fn part_of(&mut self, q: Id, from: u64, count: u64) -> Id {
-        let ([ne0, ne1, ..], [_, nb1, nb2, _]) = (self.graph.at(q).ne, self.graph.at(q).nb);
-        let at = from.saturating_mul(nb2);
-        self.graph.view_3d(q, [ne0, ne1, count], [nb1, nb2], at)
-    }
-
     /// One attention for all groups of heads, put side by side as sequences (`build_attn_msa_fa`).
-    fn attend_groups(&mut self, q: Id, k: Id, v: Id, mask: Id, groups: u64) -> Id {
+    pub(super) fn attend_groups(&mut self, q: Id, k: Id, v: Id, mask: Id, groups: u64) -> Id {
         let ([width, heads, tokens, _], [_, _, _, channels]) =
             (self.graph.at(q).ne, self.graph.at(k).ne);
         let per_group = heads / groups.max(1);

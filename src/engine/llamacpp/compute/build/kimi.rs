@@ -90,14 +90,14 @@ impl Builder<'_> {
             return a;
         };
         let [hidden, entries, tokens, _] = self.graph.at(bank).ne;
-        let scored = |builder: &mut Self, of: Id| {
+        let rate = |builder: &mut Self, of: Id| {
             let normed = builder.graph.map(Op::RmsNorm, of);
             let weighted = builder.graph.mul(normed, score);
             builder.graph.sum_rows(weighted)
         };
-        let banked = scored(self, bank);
+        let banked = rate(self, bank);
         let banked = self.graph.reshape(banked, [entries, tokens, 1, 1]);
-        let current = scored(self, a);
+        let current = rate(self, a);
         let scores = self.graph.concat(banked, current, 0);
         let weights = self.graph.soft_max(scores, None, None);
         let [_, row, ..] = self.graph.at(weights).nb;
@@ -219,21 +219,7 @@ impl Builder<'_> {
             .map(|(part, names)| self.kimi_conv(block, delta, (conv_states, conv), part, names, a));
         let parts: Vec<Id> = parts.collect();
         let [q, k, v] = parts.try_into().unwrap_or([a; 3]);
-        let low = self.project(block, "ssm_f_a.weight", a);
-        let gate = self.project(block, "ssm_f_b.weight", low);
-        let gate = self.bias(block, "ssm_dt.bias", gate);
-        let gate = self.graph.reshape(gate, [width, heads, tokens, 1]);
-        let gate = match self.weight(block, "ssm_a") {
-            Some(rate) => {
-                let rate = self.graph.reshape(rate, [1, heads, 1, 1]);
-                self.graph.mul(gate, rate)
-            }
-            None => gate,
-        };
-        let gate = self.graph.scale(gate);
-        let gate = self.graph.map(Op::Sigmoid, gate);
-        let gate = self.graph.scale(gate);
-        let gate = self.graph.reshape(gate, [width, heads, steps, sequences]);
+        let gate = self.kimi_decay(block, delta, a);
         let beta = self.project(block, "ssm_beta.weight", a);
         let beta = self.graph.reshape(beta, [1, heads, steps, sequences]);
         let beta = self.graph.map(Op::Sigmoid, beta);
@@ -264,6 +250,27 @@ impl Builder<'_> {
         let gated = self.graph.mul(normed, open);
         let gated = self.graph.cont_as(gated, [delta.width(), tokens, 1, 1]);
         self.project(block, "attn_output.weight", gated)
+    }
+
+    /// Decay per channel.
+    fn kimi_decay(&mut self, block: &Block, delta: &KimiDelta, a: Id) -> Id {
+        let (steps, sequences, tokens) = (self.steps(), self.batch.sequences, self.batch.tokens);
+        let (heads, width) = (delta.num_heads, delta.head_dim);
+        let low = self.project(block, "ssm_f_a.weight", a);
+        let gate = self.project(block, "ssm_f_b.weight", low);
+        let gate = self.bias(block, "ssm_dt.bias", gate);
+        let gate = self.graph.reshape(gate, [width, heads, tokens, 1]);
+        let gate = match self.weight(block, "ssm_a") {
+            Some(rate) => {
+                let rate = self.graph.reshape(rate, [1, heads, 1, 1]);
+                self.graph.mul(gate, rate)
+            }
+            None => gate,
+        };
+        let gate = self.graph.scale(gate);
+        let gate = self.graph.map(Op::Sigmoid, gate);
+        let gate = self.graph.scale(gate);
+        self.graph.reshape(gate, [width, heads, steps, sequences])
     }
 
     /// The convolution of queries, keys or values, with a third of the state (`kimi_k3_conv1d`).

@@ -144,6 +144,18 @@ impl Builder<'_> {
         let target = self.graph.view_1d(states.cache, all, 0);
         let stored = self.graph.copy(new, target);
         self.graph.expand(stored);
+        self.lightning_end(block, lightning, a, mixed)
+    }
+
+    /// Norm, gate and output projection.
+    fn lightning_end(
+        &mut self,
+        block: &Block,
+        lightning: &LightningAttention,
+        a: Id,
+        mixed: Id,
+    ) -> Id {
+        let (steps, sequences) = (self.steps(), self.batch.sequences);
         let mixed = self.graph.permute(mixed, [0, 2, 1, 3]);
         let mixed = self.graph.cont(mixed);
         let mixed = self

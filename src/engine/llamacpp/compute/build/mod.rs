@@ -2,6 +2,7 @@
 
 mod attention;
 mod blocks;
+mod blocks_mask;
 mod compressed;
 mod compressor;
 mod experts;
