@@ -107,3 +107,30 @@ fn a_plan_that_fits_is_left_alone() {
     let report = check("Qwen3-8B", &machine(CARD), &settings, 1024);
     assert!(report.notes.iter().all(|note| note.code != "would-help"));
 }
+
+#[test]
+fn what_would_fit_does() {
+    let settings = [
+        ("weights", text("Q4_K_M")),
+        ("n_gpu_layers", text("all")),
+        ("ctx_size", Value::Integer(4096)),
+        ("parallel", Value::Integer(1)),
+    ];
+    let report = check("Qwen3-8B", &machine(CARD), &settings, 1024);
+    let ideas: Vec<&Note> = report
+        .notes
+        .iter()
+        .filter(|note| note.code == "would-fit")
+        .collect();
+    let about: Vec<_> = ideas.iter().map(|note| note.setting).collect();
+    assert_eq!(about, [Some("weights"), Some("ctx_size")], "{ideas:?}");
+    for note in ideas {
+        let fix = note.fix.as_ref().expect("a change");
+        let mut changed = settings.to_vec();
+        changed.retain(|(name, _)| !fix.set.contains_key(*name));
+        let set = fix.set.iter();
+        changed.extend(set.map(|(name, value)| (name.as_str(), value.clone())));
+        let after = check("Qwen3-8B", &machine(CARD), &changed, 1024);
+        assert_eq!(after.verdict, Verdict::Fits, "{}", note.message);
+    }
+}
