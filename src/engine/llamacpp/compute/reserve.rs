@@ -1,7 +1,6 @@
 //! The graphs that are reserved, and the buffers they need (`llama_context::sched_reserve`, `graph_reserve` in
 //! `src/llama-context.cpp` 0.6.0-dev).
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::GraphLoad;
@@ -184,7 +183,7 @@ impl GraphPlan {
 
     /// The larger of each buffer: it grows to what any graph needs. One per GPU, left out or not, then the host's.
     fn larger(&self, graphs: Vec<Vec<Placed>>, flash_attn: bool, domain: &mut Domain) -> Segment {
-        let placed = larger(graphs, domain);
+        let placed = segments::larger(graphs, domain);
         let all = self.stand_ins.iter().chain([&self.gpus]);
         Segment {
             low: domain.low,
@@ -194,27 +193,6 @@ impl GraphPlan {
                 .collect(),
             flash_attn,
         }
-    }
-}
-
-fn larger(graphs: Vec<Vec<Placed>>, domain: &mut Domain) -> Vec<Placed> {
-    let placed = graphs.into_iter().reduce(|one, other| {
-        let pairs = one.into_iter().zip(other);
-        pairs
-            .map(
-                |(one, other)| match domain.compare(other.bytes, one.bytes) {
-                    Ordering::Greater => other,
-                    Ordering::Less | Ordering::Equal => one,
-                },
-            )
-            .collect()
-    });
-    placed.unwrap_or_default()
-}
-
-impl Segment {
-    fn over(self, low: i64, high: i64) -> Self {
-        Self { low, high, ..self }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Ranges of contexts over which buffers are known, so that few graphs serve all contexts.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::linear::STEP;
+use super::linear::{Domain, STEP};
 use super::place::Placed;
 use super::{GraphLoad, Purpose};
 
@@ -18,6 +19,29 @@ pub(super) struct Segment {
     pub(super) placed: Vec<Placed>,
     /// What `flash_attn` comes to.
     pub(super) flash_attn: bool,
+}
+
+/// The larger of each buffer.
+pub(super) fn larger(graphs: Vec<Vec<Placed>>, domain: &mut Domain) -> Vec<Placed> {
+    let placed = graphs.into_iter().reduce(|one, other| {
+        let pairs = one.into_iter().zip(other);
+        pairs
+            .map(
+                |(one, other)| match domain.compare(other.bytes, one.bytes) {
+                    Ordering::Greater => other,
+                    Ordering::Less | Ordering::Equal => one,
+                },
+            )
+            .collect()
+    });
+    placed.unwrap_or_default()
+}
+
+impl Segment {
+    /// The same over this range.
+    pub(super) fn over(self, low: i64, high: i64) -> Self {
+        Self { low, high, ..self }
+    }
 }
 
 /// A load at any context, and what for.
