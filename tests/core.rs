@@ -24,14 +24,14 @@ mod hardware;
 mod host_memory;
 #[path = "core/limits.rs"]
 mod limits;
-#[path = "core/llamacpp_fit/mod.rs"]
+#[path = "core/llamacpp_fit.rs"]
 mod llamacpp_fit;
-#[path = "core/llamacpp_mem/mod.rs"]
-mod llamacpp_mem;
 #[path = "core/llamacpp_rules/mod.rs"]
 mod llamacpp_rules;
 #[path = "core/llamacpp_sizes.rs"]
 mod llamacpp_sizes;
+#[path = "core/modelled.rs"]
+mod modelled;
 #[path = "core/models/mod.rs"]
 mod models;
 #[path = "core/ollama/mod.rs"]

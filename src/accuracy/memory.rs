@@ -7,6 +7,7 @@ use crate::engine::llamacpp::LlamaCpp;
 use crate::engine::{self, Engine as _, Inputs, Margin};
 
 use super::buffers::Buffers;
+use super::model::from_hparams;
 use super::row::Row;
 use super::samples::{Sample, What};
 use super::{Accuracy, Outcome};
@@ -24,7 +25,8 @@ impl Accuracy {
         let name = format!("{number} {}", row.label());
         let machine = row.machine();
         let settings = row.settings();
-        let Some(model) = self.model(&row.model, None, catalog).cloned() else {
+        let model = self.model(&row.model, None, catalog).cloned();
+        let Some(model) = model.or_else(|| from_hparams(json)) else {
             return Outcome::NoPreset(row.model);
         };
         let outcome = LlamaCpp.project(&Inputs {
@@ -75,15 +77,17 @@ impl Accuracy {
             } else {
                 format!("gpu{index}")
             };
-            push(What::Device, &device, mine.total(), theirs.total());
-            push(What::Weights, &device, mine.model, theirs.model);
+            if index != host || !row.host_range {
+                push(What::Device, &device, mine.total(), theirs.total());
+                push(What::Weights, &device, mine.model, theirs.model);
+            }
             let compute = if index == host {
                 What::HostCompute
             } else {
                 What::GpuCompute
             };
             push(compute, &device, mine.compute, theirs.compute);
-            if index == host {
+            if index == host && !row.host_range {
                 push(What::Output, &device, mine.output, theirs.output);
             }
         }

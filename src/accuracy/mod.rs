@@ -7,6 +7,7 @@ mod buffers;
 mod fit;
 mod log;
 mod memory;
+mod model;
 mod row;
 mod samples;
 mod size;

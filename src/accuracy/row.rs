@@ -14,7 +14,7 @@ use super::buffers::Buffers;
 pub(super) struct Row {
     /// Preset's id, or the row's own name for the model.
     pub(super) model: String,
-    /// The engine's name for the kind of model.
+    /// The engine's name for the kind of model; rows of a sweep over all kinds have none.
     pub(super) arch: String,
     /// File type.
     types: String,
@@ -24,6 +24,8 @@ pub(super) struct Row {
     settings: Map<String, Json>,
     buffers: BTreeMap<String, Buffers>,
     output: f64,
+    /// Weights of the host are the range of the file that is mapped, which says nothing of their sum.
+    pub(super) host_range: bool,
     /// The engine refused.
     pub(super) refused: bool,
 }
@@ -47,7 +49,7 @@ impl Row {
         let version = word("version").unwrap_or_default();
         Some(Self {
             model: word("preset").or_else(|| word("model"))?.to_owned(),
-            arch: word("arch").unwrap_or_default().to_owned(),
+            arch: word("arch").unwrap_or("mixed settings").to_owned(),
             types: word("types").or_else(|| word("tensor_types"))?.to_owned(),
             older: json.get("older") == Some(&Json::Bool(true))
                 || version.starts_with("older-build"),
@@ -70,6 +72,7 @@ impl Row {
                 .flatten()
                 .filter_map(|(_, mib)| mib.as_f64())
                 .sum(),
+            host_range: json.get("host_range") == Some(&Json::Bool(true)),
             refused,
         })
     }
@@ -115,7 +118,10 @@ impl Row {
                 "logits for all rows",
                 self.number("n_outputs_max") == Some(0),
             ),
-            ("experts in RAM", any(&["n_cpu_moe", "override_tensor_cpu"])),
+            (
+                "experts in RAM",
+                any(&["n_cpu_moe", "override_tensor_cpu", "override_tensor"]),
+            ),
             ("some layers in RAM", differs("n_gpu_layers")),
             (
                 "cache or ops in RAM",
@@ -215,6 +221,14 @@ impl Row {
                 .filter_map(|share| share.trim().parse().ok())
                 .map(Value::Number);
             put("tensor_split", Value::List(shares.collect()));
+        }
+        if let Some(rules) = self
+            .settings
+            .get("override_tensor")
+            .and_then(Json::as_array)
+        {
+            let rules = rules.iter().filter_map(Json::as_str).map(text);
+            put("override_tensor", Value::List(rules.collect()));
         }
         if let Some(regex) = self.word("override_tensor_cpu") {
             let rule = text(&format!("{regex}=CPU"));

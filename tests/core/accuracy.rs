@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plimsoll::accuracy::Accuracy;
+use plimsoll::accuracy::{Accuracy, What};
 use plimsoll::catalog::models::ModelCatalog;
 
 fn read(files: &[&str]) -> Accuracy {
@@ -33,5 +33,47 @@ fn public_logs_agree_or_say_why() {
             line.projected,
             line.reported
         );
+    }
+}
+
+/// Every row, every buffer: nothing is left out, and nothing is off by more than a thousandth.
+#[test]
+fn buffers_agree_with_the_engine() {
+    let accuracy = read(&["llamacpp_mem.jsonl"]);
+    assert_eq!(accuracy.errors(What::Cache).count(), 2_641);
+    assert!(accuracy.without_preset.is_empty());
+    assert_eq!(accuracy.other, 0);
+    assert_eq!(accuracy.refusals.len(), 7);
+    assert!(accuracy.refusals.iter().all(|(_, agrees)| *agrees));
+    assert!(accuracy.refused.is_empty(), "{:?}", accuracy.refused);
+    for what in What::ALL {
+        let errors = accuracy.errors(what);
+        assert!(errors.worst() <= 0.001, "{what:?}: {:.4}", errors.worst());
+        assert!(errors.quantile(0.95) <= 0.000_1, "{what:?}");
+    }
+}
+
+#[test]
+fn choices_agree_with_the_engines_fit() {
+    let accuracy = read(&["llamacpp_fit.jsonl"]);
+    assert_eq!(accuracy.decisions.len(), 205);
+    let agree = accuracy.decisions.iter().filter(|row| row.agrees()).count();
+    assert!(agree >= 203, "{agree} of 205");
+}
+
+/// Many settings at once, for every architecture that a preset maps to.
+#[test]
+fn buffers_agree_under_mixed_settings() {
+    let accuracy = read(&["llamacpp_sweep.jsonl"]);
+    assert_eq!(accuracy.errors(What::Cache).count(), 192);
+    assert!(accuracy.refused.is_empty(), "{:?}", accuracy.refused);
+    for what in [
+        What::Cache,
+        What::GpuCompute,
+        What::HostCompute,
+        What::Weights,
+    ] {
+        let errors = accuracy.errors(what);
+        assert!(errors.worst() <= 0.001, "{what:?}: {:.4}", errors.worst());
     }
 }

@@ -10,7 +10,7 @@ use plimsoll::units::Bytes;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq};
 use proptest::{collection, option, proptest, sample};
 
-use crate::llamacpp_mem::row::machine;
+use crate::modelled::machine;
 
 /// Dense, windows, latent, experts with windows, recurrent.
 const MODELS: [&str; 6] = [

@@ -9,7 +9,7 @@ use plimsoll::plan::{Settings, Value};
 use plimsoll::speed;
 use plimsoll::units::Bytes;
 
-use crate::llamacpp_mem::row::machine;
+use crate::modelled::machine;
 
 fn model(id: &str) -> Model {
     let preset = ModelCatalog::embedded().find(id).unwrap();

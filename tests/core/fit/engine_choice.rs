@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 use super::{Case, integer, names};
 use crate::llamacpp_fit::{ROWS, machine_of, settings_of, trained_context};
-use crate::llamacpp_mem::row::preset_with;
+use crate::modelled::preset_with;
 
 /// What the engine makes of it.
 fn automatic(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -> Outcome {

@@ -9,7 +9,7 @@ use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq};
 use proptest::{proptest, sample};
 
 use super::{Case, preset, report_of};
-use crate::llamacpp_mem::row;
+use crate::modelled;
 
 const MODELS: [&str; 8] = [
     "Qwen2.5-0.5B-Instruct",
@@ -32,7 +32,7 @@ fn config() -> ProptestConfig {
 }
 
 fn machine(gpus: usize) -> Machine {
-    let mut machine = row::machine(&vec![Bytes::from_gib(640); gpus], (8, 9));
+    let mut machine = modelled::machine(&vec![Bytes::from_gib(640); gpus], (8, 9));
     machine.host.ram = Bytes::from_gib(4096);
     machine
 }

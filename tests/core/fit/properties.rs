@@ -10,7 +10,7 @@ use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq};
 use proptest::{collection, proptest, sample};
 
 use super::{Case, integer, preset, report_of, with};
-use crate::llamacpp_mem::row;
+use crate::modelled;
 
 /// Dense, windows, latent with experts, experts with windows, recurrent.
 const MODELS: [&str; 7] = [
@@ -37,7 +37,7 @@ fn config() -> ProptestConfig {
 
 fn cards(gib: &[u64], ram: u64) -> Machine {
     let sizes: Vec<Bytes> = gib.iter().map(|gib| Bytes::from_gib(*gib)).collect();
-    let mut machine = row::machine(&sizes, (8, 9));
+    let mut machine = modelled::machine(&sizes, (8, 9));
     machine.host.ram = Bytes::from_gib(ram);
     machine.host.bandwidth_gb_s = Some(80.0);
     for (gpu, gib) in machine.gpus.iter_mut().zip(gib) {

@@ -13,7 +13,7 @@ use plimsoll::units::Bytes;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq};
 use proptest::{collection, proptest, sample};
 
-use crate::llamacpp_mem::row::machine;
+use crate::modelled::machine;
 
 /// One of each kind: dense, windows, latent with dense lead, experts with windows, recurrent, two mixers at once.
 const MODELS: [&str; 6] = [

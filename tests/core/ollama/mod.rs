@@ -16,7 +16,7 @@ use plimsoll::projection::{Category, Note};
 use plimsoll::report::{self, Report, Request};
 use plimsoll::units::Bytes;
 
-use crate::llamacpp_mem::row::machine;
+use crate::modelled::machine;
 
 fn model(id: &str) -> Model {
     let catalog = ModelCatalog::embedded();

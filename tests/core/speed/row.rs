@@ -9,7 +9,7 @@ use plimsoll::plan::{Settings, Value};
 use plimsoll::units::{Bytes, GIB};
 use serde::Deserialize;
 
-use crate::llamacpp_mem::row::machine;
+use crate::modelled::machine;
 
 /// A row of `tests/data/oracle/speed.jsonl`: figures as published, names as resolved. It also keeps the published names,
 /// the build and its date, the backend and the computer, which settings of a plan do not tell.
