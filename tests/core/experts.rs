@@ -7,7 +7,7 @@ use plimsoll::engine::{self, Memo};
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
 use plimsoll::plan::{FitOptions, LaunchOptions, ModelRef, Settings, Value};
-use plimsoll::report::{Request, expert_prices, experts, place_experts, report};
+use plimsoll::report::{DeviceReport, Request, expert_prices, experts, place_experts, report};
 use plimsoll::source;
 
 struct Case {
@@ -72,7 +72,7 @@ fn layers_move_on_one_gpu_and_stay_on_the_others() {
         report
             .devices
             .iter()
-            .map(|device| device.free())
+            .map(DeviceReport::free)
             .collect::<Vec<_>>()
     };
     let free_before = free(&plan);

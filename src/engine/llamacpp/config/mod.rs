@@ -161,6 +161,10 @@ pub(super) fn padded(cells: u64) -> u64 {
 }
 
 impl Hash for Config {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "every field once, so that none is forgotten"
+    )]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self {
             version,
