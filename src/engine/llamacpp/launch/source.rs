@@ -45,6 +45,8 @@ fn download(command: &mut Command<'_>, repository: &str, file_type: &str) {
     // The engine would load the projector it finds there, which the plan may not count.
     let projector = super::parts::is_on(command.inputs.resolved, "mmproj");
     command.option("mmproj", &Value::Bool(projector));
+    // Said here; the plan's own word would say it twice.
+    command.settings.shift_remove("mmproj");
     command.launch.model_source = ModelSource::Repository(source);
 }
 
