@@ -4,7 +4,7 @@ mod words;
 
 use toml::{Table, Value as Toml};
 
-use super::{Plan, SCHEMA};
+use super::{Objective, Plan, SCHEMA};
 
 /// Largest plan file that is read. A real one has a few hundred bytes.
 pub const MAX_BYTES: u64 = 1 << 20;
@@ -40,7 +40,7 @@ pub enum Error {
         found: String,
     },
     /// Fitting knows no such aim.
-    #[error("`objective` cannot be {found:?}; it is one of {}", OBJECTIVES.join(", "))]
+    #[error("`objective` cannot be {found:?}; it is one of {}", Objective::words())]
     Objective {
         /// As written.
         found: String,
@@ -61,9 +61,6 @@ pub enum Error {
         found: u8,
     },
 }
-
-/// What fitting can make best.
-const OBJECTIVES: [&str; 4] = ["context", "quality", "speed", "batch"];
 
 fn suggestion(nearest: Option<&str>) -> String {
     nearest
@@ -101,7 +98,7 @@ impl Plan {
             table.try_into().map_err(|error| refusal(&error, ""))?
         };
         let objective = plan.fit.objective.as_deref();
-        if let Some(found) = objective.filter(|word| !OBJECTIVES.contains(word)) {
+        if let Some(found) = objective.filter(|word| word.parse::<Objective>().is_err()) {
             return Err(Error::Objective {
                 found: found.to_owned(),
             });

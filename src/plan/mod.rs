@@ -3,8 +3,10 @@
 //! A plan holds nothing derived. Its shape is a contract (TOML, `schema = 1`); see `README.md`.
 
 mod file;
+mod objective;
 
 pub use file::{Error, MAX_BYTES};
+pub use objective::{Objective, UnknownObjective};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

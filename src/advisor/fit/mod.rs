@@ -4,10 +4,9 @@ mod blame;
 mod compare;
 mod explorer;
 mod ladder;
-mod objective;
 mod search;
 
-pub use objective::{Objective, UnknownObjective};
+pub use crate::plan::{Objective, UnknownObjective};
 
 use serde::Serialize;
 

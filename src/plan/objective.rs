@@ -50,7 +50,8 @@ impl Objective {
         }
     }
 
-    fn words() -> String {
+    /// All words, for a message.
+    pub(super) fn words() -> String {
         Self::ALL.map(Self::word).join(", ")
     }
 }
