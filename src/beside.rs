@@ -23,7 +23,7 @@ pub enum Error {
         found: usize,
     },
     /// What is wrong with one of them.
-    #[error("{reason}, in {plan}, which `beside` names")]
+    #[error("{reason}{}, which `beside` names", place(.plan, .reason))]
     Plan {
         /// As written.
         plan: String,
@@ -32,9 +32,20 @@ pub enum Error {
     },
 }
 
+/// A file that cannot be read is named by the reason already.
+fn place(plan: &str, reason: &Reason) -> String {
+    match reason {
+        Reason::Read(_) | Reason::NoName => String::new(),
+        _ => format!(", in {plan}"),
+    }
+}
+
 /// What is wrong with a plan that is to run beside another.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
+    /// Nothing is named.
+    #[error("an empty text is no name of a plan")]
+    NoName,
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] store::Error),
@@ -87,6 +98,9 @@ fn one(
     machine: &Machine,
     beside: &[Beside],
 ) -> Result<Beside, Reason> {
+    if path.trim().is_empty() {
+        return Err(Reason::NoName);
+    }
     let path = folder.join(path);
     let plan = Plan::from_toml(&store::read(&path, plan::MAX_BYTES)?)?;
     let engine = engine::find(&plan.engine).ok_or(Reason::Engine(plan.engine))?;
