@@ -94,6 +94,12 @@ pub enum Error {
     /// No node at all.
     #[error("`nodes` in [machine] must be at least 1")]
     NoNodes,
+    /// Main memory that no machine has.
+    #[error("`{field}` in [machine] is more than {} (1 PiB)", describe::MOST_MIB)]
+    Memory {
+        /// The figure's name.
+        field: &'static str,
+    },
     /// No bandwidth at all.
     #[error("`ram_bandwidth_gb_s` in [machine] must be a positive number")]
     RamBandwidth,

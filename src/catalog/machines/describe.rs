@@ -7,6 +7,10 @@ use crate::hardware::{DEVICES_LIMIT, Gpu, GpuMemory, Host, Machine, Os, Vendor};
 use crate::plan::{GpuRef, MachineRef};
 use crate::units::{Bytes, MIB};
 
+/// One PiB, more than any machine has: nothing that is added to it or multiplied by its cards comes near the largest
+/// number.
+pub(super) const MOST_MIB: u64 = 1 << 30;
+
 /// The machine that a table describes; what it leaves open is the detected machine's.
 pub(super) fn described(
     reference: &MachineRef,
@@ -17,6 +21,14 @@ pub(super) fn described(
         .os
         .or(detected.map(|machine| machine.os))
         .unwrap_or(Os::Linux);
+    for (field, mib) in [
+        ("ram_mib", reference.ram_mib),
+        ("ram_in_use_mib", reference.ram_in_use_mib),
+    ] {
+        if mib.is_some_and(|mib| mib > MOST_MIB) {
+            return Err(Error::Memory { field });
+        }
+    }
     let mut host = match (reference.ram_mib, detected) {
         // Another amount of RAM is another computer: nothing of this one is in use there.
         (Some(mib), _) => simulated_host(Bytes::from_mib(mib)),
@@ -87,6 +99,17 @@ fn card(reference: &GpuRef, os: Os, host: &Host, catalog: &GpuCatalog) -> Result
         problem: problem.to_owned(),
         gpu: reference.name.clone(),
     };
+    for (field, mib) in [
+        ("vram_mib", reference.vram_mib),
+        ("usable_mib", reference.usable_mib),
+        ("in_use_mib", reference.in_use_mib),
+    ] {
+        if mib.is_some_and(|mib| mib > MOST_MIB) {
+            return Err(figure(&format!(
+                "`{field}` is more than {MOST_MIB} (1 PiB)"
+            )));
+        }
+    }
     let vram = reference.vram_mib.map(Bytes::from_mib);
     let usable = reference.usable_mib.map(Bytes::from_mib);
     let mut card = match catalog.find_sized(&reference.name, vram) {
