@@ -3,7 +3,7 @@
 use super::modelfile::{Line, lines};
 use super::{ENGINE, Served};
 use crate::engine::launch::Step;
-use crate::export::sh::{quote, quote_text, require};
+use crate::export::sh::{as_it_stands, exports, literals, quote, quote_text, require};
 use crate::export::{Error, Export, Exporter, header, line};
 
 /// `sh` on any Unix.
@@ -43,9 +43,7 @@ impl Exporter for Shell {
         for variable in &export.launch.variables {
             script.push(require(variable)?);
         }
-        for (name, value) in &served.server.environment {
-            script.push(format!("export {name}={}", quote(value)?));
-        }
+        script.extend(exports(served.server)?);
         let serve = command(&served, served.server)?;
         let program = quote_text(&served.server.program)?;
         script.push(format!(
@@ -62,17 +60,13 @@ impl Exporter for Shell {
                 .to_owned(),
         );
         let written = modelfile(&served)?;
-        if written.iter().any(|line| line.contains(['$', '`'])) {
-            script.push(
-                "# shellcheck disable=SC2016 # dollar signs and backticks are meant as they stand"
-                    .to_owned(),
-            );
-        }
+        script.extend(as_it_stands(written.iter().map(String::as_str)));
         script.push(format!(
             "printf '%s\\n' \\\n  {} >\"$modelfile\"",
             written.join(" \\\n  ")
         ));
         for client in &served.clients {
+            script.extend(as_it_stands(literals(client)));
             script.push(command(&served, client)?);
         }
         script.push("wait \"$server\"\n".to_owned());

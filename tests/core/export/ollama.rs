@@ -370,3 +370,26 @@ fn systemd_value(quoted: &str) -> Option<String> {
         }
     }
 }
+
+/// Every command whose words a linter would suspect is preceded by what tells it otherwise.
+#[test]
+fn the_linter_is_told_what_is_meant() {
+    for (host, codes) in [
+        ("a$b", Some("SC2016 ")),
+        ("a\u{2019}b", Some("SC1111,SC1112 ")),
+        ("`\u{2018}", Some("SC2016,SC1111,SC1112 ")),
+        ("localhost", None),
+    ] {
+        let mut case = Case::of("ollama", "").model_path("/models/a.gguf");
+        case.plan.launch.host = Some(host.to_owned());
+        let script = case.write("sh").unwrap();
+        let lines: Vec<&str> = script.lines().collect();
+        let export = |line: &&str| line.starts_with("export OLLAMA_HOST=");
+        let at = lines.iter().position(export).unwrap();
+        let remark = lines[at - 1].strip_prefix("# shellcheck disable=");
+        match codes {
+            Some(codes) => assert!(remark.unwrap().starts_with(codes), "{script}"),
+            None => assert_eq!(remark, None),
+        }
+    }
+}
