@@ -1,5 +1,6 @@
 //! A drop-in for the service that Ollama's installer makes: its environment.
 
+use super::modelfile::Modelfile;
 use super::{ENGINE, Served};
 use crate::engine::launch::Word;
 use crate::export::{Error, Export, Exporter, header, printable};
@@ -37,7 +38,11 @@ impl Exporter for Systemd {
             format!("# Save it as {PLACE}, then"),
             "#   systemctl daemon-reload && systemctl restart ollama".to_owned(),
             "# and make the model from the Modelfile (target modelfile) with".to_owned(),
-            format!("#   ollama create {} --file Modelfile", served.model()),
+            format!(
+                "#   ollama create {} --file {}",
+                served.model(),
+                Modelfile.file_name(export)
+            ),
             "[Service]".to_owned(),
         ]);
         for (name, value) in &served.server.environment {
