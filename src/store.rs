@@ -83,17 +83,11 @@ pub fn read(path: &Path, limit: u64) -> Result<String, Error> {
 /// # Errors
 /// A folder, a file that is too large or cannot be read.
 pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
-    if path.is_dir() {
-        return Err(Error::IsFolder { path: path.into() });
-    }
-    if waits(path) {
-        return Err(Error::IsPipe { path: path.into() });
-    }
+    let file = open(path)?;
     let failed = |cause| Error::Read {
         path: path.into(),
         cause,
     };
-    let file = fs::File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
     // One more than allowed tells a full file from a larger one, whatever its size is said to be.
     file.take(limit.saturating_add(1))
@@ -108,17 +102,38 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Would opening it wait for somebody to write? Descriptors that a shell hands over have a writer.
-#[cfg(unix)]
-fn waits(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
-    let handed_over = path.starts_with("/dev") || path.starts_with("/proc");
-    !handed_over && fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+/// Does a file begin with these bytes? Anything that cannot be read begins with nothing.
+pub fn begins_with(path: &Path, magic: &[u8]) -> bool {
+    let mut first = vec![0; magic.len()];
+    open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok()) && first == magic
 }
 
-#[cfg(not(unix))]
-fn waits(_path: &Path) -> bool {
-    false
+/// Opens what ends: a file, or a descriptor that a shell hands over and writes to.
+fn open(path: &Path) -> Result<fs::File, Error> {
+    let failed = |cause| Error::Read {
+        path: path.into(),
+        cause,
+    };
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(Error::IsFolder { path: path.into() });
+    }
+    if !is_handed_over(path) && (!metadata.is_file() || is_of_the_kernel(path)) {
+        return Err(Error::IsDevice { path: path.into() });
+    }
+    fs::File::open(path).map_err(failed)
+}
+
+/// `<(...)` and standard input, under the names that systems have for them; links to these are nobody's.
+fn is_handed_over(path: &Path) -> bool {
+    path == Path::new("/dev/stdin")
+        || path.starts_with("/dev/fd")
+        || path.starts_with("/proc/self/fd")
+}
+
+/// Files that wait like devices although Linux calls them regular (`/proc/kmsg`, `trace_pipe`).
+fn is_of_the_kernel(path: &Path) -> bool {
+    fs::canonicalize(path).is_ok_and(|real| real.starts_with("/proc") || real.starts_with("/sys"))
 }
 
 /// Makes a folder and those above it; fine where it is there.

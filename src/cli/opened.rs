@@ -223,18 +223,12 @@ fn plan_file(path: &Path) -> Result<String, Failure> {
 
 /// By ending, or by the first bytes.
 pub(super) fn is_gguf(path: &Path) -> bool {
-    ends_as_gguf(path) || path.is_file() && begins_as_gguf(path)
+    ends_as_gguf(path) || path.is_file() && store::begins_with(path, &GGUF)
 }
 
 fn ends_as_gguf(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
-}
-
-fn begins_as_gguf(path: &Path) -> bool {
-    let mut magic = [0; GGUF.len()];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
-    read.is_ok() && magic == GGUF
 }
 
 /// How every GGUF file begins.

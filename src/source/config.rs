@@ -22,7 +22,8 @@ pub fn read(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error>
     }
     let file = if path.is_dir() {
         let file = path.join("config.json");
-        if !file.is_file() {
+        // What is there but no file is told apart where it is read.
+        if file.symlink_metadata().is_err() {
             return Err(Error::NoConfig { path: path.into() });
         }
         Cow::Owned(file)

@@ -52,13 +52,7 @@ pub enum Error {
         /// The system's reason, which the message says: no `source`, or it would be said twice.
         cause: io::Error,
     },
-    /// A pipe, which might never end, or never begin.
-    #[error("this is a pipe, not a file: {}", .path.display())]
-    IsPipe {
-        /// The pipe.
-        path: PathBuf,
-    },
-    /// A device, pipe or socket, which a file would replace.
+    /// A device, pipe or socket: one that a file would replace, or that might never end.
     #[error("this is a device or a pipe, not a file: {}", .path.display())]
     IsDevice {
         /// The device.
