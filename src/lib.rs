@@ -42,4 +42,5 @@ pub mod report;
 pub mod source;
 pub mod speed;
 pub mod store;
+pub mod table;
 pub mod units;

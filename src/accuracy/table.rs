@@ -5,11 +5,12 @@ use std::fmt;
 
 use super::samples::{Errors, Sample, What};
 use super::{Accuracy, Decision, LogLine, Size};
+use crate::table::Table;
 
 /// Most rows shown one by one.
 const SHOWN: usize = 10;
 
-/// Below this the tables, too, say 0.00 %.
+/// Up to this the tables say 0.00 %.
 const EXACT: f64 = 0.000_05;
 
 /// Above this a compute buffer of a public log is told with its reason.
@@ -18,6 +19,7 @@ const TOLD: f64 = 0.05;
 impl fmt::Display for Accuracy {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.samples.is_empty() {
+            summary(out, self)?;
             buffers(out, &self.samples)?;
         }
         if !self.refusals.is_empty() || !self.refused.is_empty() {
@@ -49,6 +51,35 @@ impl fmt::Display for Accuracy {
     }
 }
 
+/// What is promised of a device as a whole: share of the figures, in percent off.
+const TARGETS: [(&str, f64, f64); 3] = [
+    ("median", 0.5, 0.5),
+    ("95th percentile", 0.95, 2.0),
+    ("worst", 1.0, 6.0),
+];
+
+/// The promise, and whether it is kept.
+fn summary(out: &mut fmt::Formatter<'_>, accuracy: &Accuracy) -> fmt::Result {
+    let errors = accuracy.errors(What::Device);
+    writeln!(
+        out,
+        "Devices as a whole: {} figures, errors against at least 256 MiB",
+        errors.count()
+    )?;
+    let mut table = Table::new(&["", ">off by", ">target", ""]);
+    for (title, share, target) in TARGETS {
+        let off = 100.0 * errors.quantile(share);
+        let kept = if off <= target { "kept" } else { "MISSED" };
+        table.row([
+            title.to_owned(),
+            format!("{off:.2} %"),
+            format!("{target} %"),
+            kept.to_owned(),
+        ]);
+    }
+    writeln!(out, "{}", table.text())
+}
+
 fn buffers(out: &mut fmt::Formatter<'_>, samples: &[Sample]) -> fmt::Result {
     writeln!(
         out,
@@ -62,79 +93,82 @@ fn buffers(out: &mut fmt::Formatter<'_>, samples: &[Sample]) -> fmt::Result {
             groups.entry(group).or_default().push(sample);
         }
     }
-    head(out, "by model family")?;
+    let mut table = with_head("by model family");
     for (family, samples) in &families {
-        line(out, family, samples)?;
+        table.row(cells(family, samples));
     }
     let all: Vec<&Sample> = samples.iter().collect();
-    line(out, "all", &all)?;
-    writeln!(out)?;
-    head(out, "by setting")?;
+    table.row(cells("all", &all));
+    writeln!(out, "{}", table.text())?;
+    let mut table = with_head("by setting");
     for (group, samples) in &groups {
-        line(out, group, samples)?;
+        table.row(cells(group, samples));
     }
-    writeln!(out)?;
+    writeln!(out, "{}", table.text())?;
     for what in What::ALL {
         worst(out, what, samples)?;
     }
     Ok(())
 }
 
-fn head(out: &mut fmt::Formatter<'_>, title: &str) -> fmt::Result {
-    write!(out, "{title:<26}{:>6}", "rows")?;
-    for what in What::ALL {
-        write!(out, "{:>22}", what.label())?;
-    }
-    writeln!(out)
+fn with_head(title: &str) -> Table {
+    let columns = What::ALL.map(|what| format!(">{}", what.label()));
+    let head: Vec<&str> = [title, ">rows"]
+        .into_iter()
+        .chain(columns.iter().map(String::as_str))
+        .collect();
+    Table::new(&head)
 }
 
-fn line(out: &mut fmt::Formatter<'_>, title: &str, samples: &[&Sample]) -> fmt::Result {
+fn cells(title: &str, samples: &[&Sample]) -> Vec<String> {
     let errors = |what: What| {
         let wanted = samples.iter().filter(|sample| sample.what == what);
         Errors::of(wanted.copied())
     };
-    write!(out, "{title:<26}{:>6}", errors(What::Cache).count())?;
-    for what in What::ALL {
+    let mut cells = vec![title.to_owned(), errors(What::Cache).count().to_string()];
+    cells.extend(What::ALL.map(|what| {
         let errors = errors(what);
         let percent = |error: f64| 100.0 * error;
-        let cell = format!(
+        format!(
             "{:.2} / {:.2} / {:.2}",
             percent(errors.quantile(0.5)),
             percent(errors.quantile(0.95)),
             percent(errors.worst())
-        );
-        write!(out, "{cell:>22}")?;
-    }
-    writeln!(out)
+        )
+    }));
+    cells
 }
 
 fn worst(out: &mut fmt::Formatter<'_>, what: What, samples: &[Sample]) -> fmt::Result {
-    let mut wrong: Vec<&Sample> = samples
-        .iter()
-        .filter(|sample| sample.what == what && sample.error() > EXACT)
-        .collect();
+    let of_kind = samples.iter().filter(|sample| sample.what == what);
+    let all = of_kind.clone().count();
+    let mut wrong: Vec<&Sample> = of_kind.filter(|sample| sample.error() > 0.0).collect();
     if wrong.is_empty() {
-        return writeln!(out, "{}: every row within 0.005 %", what.label());
+        return writeln!(
+            out,
+            "{}: all {all} figures exact to what was reported",
+            what.label()
+        );
     }
     wrong.sort_by(|a, b| b.error().total_cmp(&a.error()));
     writeln!(
         out,
-        "{}: {} figures differ by more, the worst {} (projected, reported in MiB):",
+        "{}: {} figures of {all} differ, {} by more than 0.005 %; the worst {}:",
         what.label(),
         wrong.len(),
+        wrong.iter().filter(|sample| sample.error() > EXACT).count(),
         wrong.len().min(SHOWN)
     )?;
+    let mut table = Table::new(&[">off by", ">projected MiB", ">reported MiB", "row"]);
     for sample in wrong.into_iter().take(SHOWN) {
-        writeln!(
-            out,
-            "  {:>7.2} %  {:>12.2}  {:>12.2}  {}",
-            100.0 * sample.error(),
-            sample.projected,
-            sample.reported,
-            sample.name
-        )?;
+        table.row([
+            format!("{:.4} %", 100.0 * sample.error()),
+            format!("{:.2}", sample.projected),
+            format!("{:.2}", sample.reported),
+            sample.name.clone(),
+        ]);
     }
-    Ok(())
+    writeln!(out, "{}", table.text())
 }
 
 fn refusals(out: &mut fmt::Formatter<'_>, accuracy: &Accuracy) -> fmt::Result {
@@ -194,21 +228,28 @@ fn logs(out: &mut fmt::Formatter<'_>, lines: &[LogLine]) -> fmt::Result {
         "\nPublic logs: {near} of {} numbers within 0.5 %; the others (projected, reported in MiB):",
         lines.len()
     )?;
+    let mut table = Table::new(&[
+        ">off by",
+        ">projected",
+        ">reported",
+        "log",
+        "what",
+        "reason",
+    ]);
     for line in lines.iter().filter(|line| line.error() > 0.005) {
         let reason = match &line.reason {
             Some(reason) => reason,
             None if line.error() > TOLD => "unexplained",
             None => "",
         };
-        writeln!(
-            out,
-            "  {:>7.2} %  {:>10.2}  {:>10.2}  {} {}  {reason}",
-            100.0 * line.error(),
-            line.projected,
-            line.reported,
-            line.log,
-            line.what,
-        )?;
+        table.row([
+            format!("{:.2} %", 100.0 * line.error()),
+            format!("{:.2}", line.projected),
+            format!("{:.2}", line.reported),
+            line.log.clone(),
+            line.what.clone(),
+            reason.to_owned(),
+        ]);
     }
-    Ok(())
+    out.write_str(&table.text())
 }

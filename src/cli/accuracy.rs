@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use plimsoll::accuracy::Accuracy;
 use plimsoll::store;
 
-use super::answer::print;
+use super::answer::{one_line, print_plain};
 use super::opened::model_catalog;
 use super::{Answer, Failure};
 
@@ -27,8 +27,11 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let mut accuracy = Accuracy::default();
     for file in &files {
         log::info!("{}", file.display());
-        let text = store::read(file, MOST_BYTES).map_err(Failure::io)?;
-        accuracy.read(&text, &catalog);
+        match store::read(file, MOST_BYTES) {
+            Ok(text) => accuracy.read(&text, &catalog),
+            // The others count all the same.
+            Err(error) => log::warn!("left out: {}", one_line(&error.to_string())),
+        }
     }
     if accuracy.is_empty() {
         return Err(Failure::input(anyhow!(
@@ -36,7 +39,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
             options.folder.display()
         )));
     }
-    print(&accuracy.to_string())?;
+    print_plain(&accuracy.to_string())?;
     Ok(Answer::Yes)
 }
 

@@ -6,12 +6,12 @@ use plimsoll::catalog::machines::MachineCatalog;
 use plimsoll::catalog::models::Entry;
 use plimsoll::hardware::Os;
 use plimsoll::projection::grouped;
+use plimsoll::table::Table;
 use plimsoll::units::Bytes;
 use serde_json::{Value, json};
 
 use super::answer::{one_line, print_json, print_plain};
 use super::opened::{is_gguf, model_catalog, no_gguf};
-use super::table::Table;
 use super::{Answer, Failure};
 
 /// Options of the lists.
@@ -177,7 +177,7 @@ fn target(gpu: &GpuPreset) -> String {
 pub(super) fn machines(options: &Options) -> Result<Answer, Failure> {
     let catalog = MachineCatalog::embedded().map_err(Failure::input)?;
     let gpus = GpuCatalog::embedded().map_err(Failure::input)?;
-    let mut table = Table::new(&["id", "name", ">GPUs", ">VRAM GiB", ">RAM GiB"]);
+    let mut table = Table::new(&["id", "name", ">nodes", ">GPUs", ">VRAM GiB", ">RAM GiB"]);
     let mut rows = Vec::new();
     for preset in catalog
         .iter()
@@ -185,12 +185,16 @@ pub(super) fn machines(options: &Options) -> Result<Answer, Failure> {
     {
         let machine = preset.machine(&gpus).map_err(Failure::input)?;
         let vram: Bytes = machine.gpus.iter().map(|gpu| gpu.memory.usable).sum();
+        // Of all nodes together.
+        let nodes = f64::from(machine.nodes);
+        let cards = (machine.gpus.len() as u64).saturating_mul(u64::from(machine.nodes));
         table.row([
             preset.id.clone(),
             preset.name.clone(),
-            machine.gpus.len().to_string(),
-            format!("{:.1}", vram.as_gib()),
-            format!("{:.0}", machine.host.ram.as_gib()),
+            machine.nodes.to_string(),
+            cards.to_string(),
+            format!("{:.1}", nodes * vram.as_gib()),
+            format!("{:.0}", nodes * machine.host.ram.as_gib()),
         ]);
         rows.push(json!({ "id": preset.id, "name": preset.name, "note": preset.note, "machine": machine }));
     }

@@ -9,13 +9,13 @@ use plimsoll::plan::Plan;
 use plimsoll::projection::grouped;
 use plimsoll::report::FitError;
 use plimsoll::store::{self, Overwrite};
+use plimsoll::table::Table;
 use plimsoll::units::GIB;
 use serde_json::json;
 
 use super::answer::{print, print_json, print_plain};
 use super::opened::Opened;
 use super::project::written;
-use super::table::Table;
 use super::{Answer, Failure, PlanArguments};
 
 /// Options of `fit`.

@@ -10,7 +10,6 @@ mod fit;
 mod opened;
 mod project;
 mod settings;
-mod table;
 mod window;
 
 use std::path::PathBuf;

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use plimsoll::plan::Value;
 use plimsoll::projection::{Category, Part, Severity, grouped};
 use plimsoll::report::{DeviceReport, Report, Verdict};
+use plimsoll::table::Table;
 use plimsoll::units::{Bytes, GIB};
 
 use super::answer::{print_json, print_plain};
 use super::expectations;
 use super::opened::Opened;
-use super::table::Table;
 use super::{Answer, Failure, PlanArguments};
 
 /// Options of `project`.

@@ -1,14 +1,14 @@
 //! Columns of text: the first to the left, numbers to the right.
 
 /// A table with a head.
-pub(super) struct Table {
+pub struct Table {
     rows: Vec<Vec<String>>,
     right: Vec<bool>,
 }
 
 impl Table {
-    /// Columns by title; a title that begins with `>` is aligned to the right.
-    pub(super) fn new(head: &[&str]) -> Self {
+    /// A table without rows, its columns by title; a title that begins with `>` is aligned to the right.
+    pub fn new(head: &[&str]) -> Self {
         let right = head.iter().map(|title| title.starts_with('>')).collect();
         let head = head
             .iter()
@@ -21,12 +21,12 @@ impl Table {
     }
 
     /// Adds a row.
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }
 
     /// The table, two spaces between columns, no trailing space.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)
             .map(|column| {
