@@ -2,6 +2,7 @@
 
 mod cli;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -19,6 +20,15 @@ fn main() -> ExitCode {
             },
         )
         .parse_default_env()
+        .format(|out, record| {
+            let level = match record.level() {
+                log::Level::Error => "error",
+                log::Level::Warn => "warning",
+                log::Level::Info => "info",
+                log::Level::Debug | log::Level::Trace => "detail",
+            };
+            writeln!(out, "{level}: {}", record.args())
+        })
         .init();
     match cli::run(arguments) {
         Ok(answer) => answer.into(),
