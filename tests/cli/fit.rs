@@ -1,0 +1,83 @@
+//! `plimsoll fit`.
+
+use crate::process::{code, err, folder, out, plimsoll, with_plan};
+
+const TOO_LONG: &str = r#"schema = 1
+engine = "llama.cpp"
+[model]
+preset = "DeepSeek-R1-Distill-Qwen-32B"
+[machine]
+ram_mib = 65536
+gpus = [ { name = "NVIDIA GeForce RTX 4090", in_use_mib = 600 } ]
+[settings]
+c = 32768
+ngl = "all"
+[fit]
+pinned = ["ctx_size"]
+"#;
+
+#[test]
+fn a_fit_writes_a_plan_that_fits() {
+    let folder = folder();
+    let fitted = folder.path().join("fitted.toml");
+    let path = fitted.to_str().expect("UTF-8");
+    assert_eq!(code(&with_plan(TOO_LONG, &["project", "-"])), 1);
+    let output = with_plan(
+        TOO_LONG,
+        &["fit", "-", "--objective", "quality", "-o", path],
+    );
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert!(
+        out(&output).starts_with("Best: the most bits: "),
+        "{}",
+        out(&output)
+    );
+    let output = plimsoll(&["project", path, "--json"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(report["verdict"], "fits");
+    assert_eq!(report["settings"]["ctx_size"], 32_768);
+    // Not over what is there.
+    let output = with_plan(TOO_LONG, &["fit", "-", "-o", path]);
+    assert_eq!(code(&output), 3);
+    assert!(err(&output).contains("--force"), "{}", err(&output));
+    let output = with_plan(TOO_LONG, &["fit", "-", "-o", path, "--force", "--json"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let choices: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(choices["objective"], "balanced");
+    assert!(
+        choices["best"]["figures"]["gpu_share"]
+            .as_f64()
+            .expect("a number")
+            > 0.5
+    );
+    for other in choices["others"].as_array().expect("others") {
+        assert_ne!(other["good_for"], "", "{other}");
+    }
+}
+
+#[test]
+fn where_nothing_fits_the_pin_is_named() {
+    let plan = TOO_LONG.replace("65536", "8192").replace("32768", "131072");
+    let plan = plan.replace("[\"ctx_size\"]", "[\"c\", \"weights\", \"ctk\", \"ctv\"]");
+    let plan = plan.replace("[fit]", "ctk = \"q8_0\"\nctv = \"q8_0\"\n[fit]");
+    let output = with_plan(&plan, &["fit", "-"]);
+    assert_eq!(code(&output), 1);
+    assert!(
+        err(&output)
+            .contains("Nothing fits with `ctx_size` pinned to 131,072: it would have to be "),
+        "{}",
+        err(&output)
+    );
+    let output = with_plan(&plan, &["fit", "-", "--json"]);
+    assert_eq!(code(&output), 1);
+    let answer: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(answer["impossible"]["pin"], "ctx_size");
+    let output = with_plan(&plan, &["fit", "-", "--objective", "everything"]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        err(&output).contains("balanced, context, quality"),
+        "{}",
+        err(&output)
+    );
+}

@@ -1,0 +1,192 @@
+//! `plimsoll project`.
+
+use crate::process::{PLAN, code, err, out, plimsoll, with_plan};
+
+#[test]
+fn a_plan_that_fits_answers_yes() {
+    let output = with_plan(PLAN, &["project", "-"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let text = out(&output);
+    for expected in [
+        "DeepSeek-R1-Distill-Qwen-32B",
+        "Fits with",
+        "gpu0",
+        "host",
+        "Weights",
+        "KV cache",
+        "free",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn a_plan_that_does_not_fit_answers_no() {
+    let output = with_plan(
+        PLAN,
+        &["project", "-", "--set", "ctx_size=131072", "--json"],
+    );
+    assert_eq!(code(&output), 1, "{}", err(&output));
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(report["verdict"], "exceeds");
+    assert!(report["devices"][0]["free_bytes"].as_i64().expect("bytes") < 0);
+    assert_eq!(report["settings"]["ctx_size"], 131_072);
+}
+
+#[test]
+fn speed_and_quality_are_told_as_ranges_with_reasons() {
+    let output = with_plan(PLAN, &["project", "-", "--why"]);
+    let text = out(&output);
+    for told in [
+        "estimated decoding: ",
+        "estimated prompt: ",
+        "estimated loading: ",
+        "loss by weights in ",
+        "speed decoding: ",
+        " values of ",
+    ] {
+        assert!(text.contains(told), "{told} in {text}");
+    }
+    let output = with_plan(PLAN, &["project", "-", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    let speed = &report["speed"];
+    for figure in [
+        "decode_tokens_per_second",
+        "decode_at_context_tokens_per_second",
+        "prefill_tokens_per_second",
+        "first_token_seconds",
+        "load_seconds",
+        "reload_seconds",
+    ] {
+        let end = |end: &str| speed[figure][end].as_f64().expect(figure);
+        let (low, likely, high) = (end("low"), end("likely"), end("high"));
+        assert!(0.0 < low && low <= likely && likely <= high, "{figure}");
+    }
+    let full = speed["decode_at_context_tokens_per_second"]["likely"].as_f64();
+    assert!(full < speed["decode_tokens_per_second"]["likely"].as_f64());
+    let reasons = speed["why"].as_array().expect("reasons");
+    assert_eq!(reasons[0]["figure"], "decode");
+    assert!(
+        reasons
+            .iter()
+            .all(|reason| reason["why"]["text"].is_string())
+    );
+    let quality = &report["quality"]["weights"];
+    assert!(quality["perplexity_percent"]["sources"].as_u64() >= Some(1));
+    assert!(quality["effect"].is_string());
+}
+
+#[test]
+fn the_json_report_adds_up() {
+    let output = with_plan(PLAN, &["project", "-", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(report["schema"], 1);
+    let devices = report["devices"].as_array().expect("devices");
+    assert_eq!(devices.last().expect("a host")["id"], "host");
+    for device in devices {
+        let number = |key: &str| device[key].as_i64().expect("bytes");
+        let terms: i64 = device["terms"]
+            .as_array()
+            .expect("terms")
+            .iter()
+            .map(|term| {
+                assert!(
+                    !term["why"]["text"]
+                        .as_str()
+                        .expect("a reason")
+                        .contains('{'),
+                    "{term}"
+                );
+                term["bytes"].as_i64().expect("bytes")
+            })
+            .sum();
+        assert_eq!(number("total_bytes"), terms);
+        assert_eq!(
+            number("free_bytes"),
+            number("capacity_bytes") - number("in_use_bytes") - terms
+        );
+    }
+}
+
+#[test]
+fn why_gives_every_number_a_reason() {
+    let output = with_plan(PLAN, &["project", "-", "--why"]);
+    assert!(
+        out(&output).contains("gpu0 KV cache 2.00 GiB: "),
+        "{}",
+        out(&output)
+    );
+}
+
+#[test]
+fn settings_on_the_command_line_are_one_value_each() {
+    let output = with_plan(
+        &PLAN.replace("GeForce RTX 4090\",", "GeForce RTX 4090\", count = 2,"),
+        &["project", "-", "--json", "--set", "tensor_split=3,1"],
+    );
+    let report: serde_json::Value =
+        serde_json::from_str(&out(&output)).unwrap_or_else(|_| panic!("{}", err(&output)));
+    assert_eq!(
+        report["settings"]["tensor_split"],
+        serde_json::json!([3, 1])
+    );
+    let output = with_plan(PLAN, &["project", "-", "--set", "ctx_size=1\nparallel=3"]);
+    assert_eq!(code(&output), 2, "{}", out(&output));
+}
+
+#[test]
+fn what_may_grow_and_what_never_starts_is_said_beside_the_table() {
+    let text = out(&with_plan(PLAN, &["project", "-"]));
+    let row = text.lines().find(|line| line.starts_with("Host cache"));
+    assert!(
+        row.is_some_and(|row| row.contains("0.00 to 8.00")),
+        "{text}"
+    );
+    let output = with_plan(PLAN, &["project", "-", "--set", "ctx_size=1099511627776"]);
+    assert_eq!(code(&output), 1);
+    let text = out(&output);
+    assert!(
+        text.contains("The engine would not start; this is what the settings would need"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_plan_counts_what_runs_beside_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let embedding = PLAN
+        .replace("DeepSeek-R1-Distill-Qwen-32B", "Qwen3-0.6B")
+        .replace("[launch]\nmodel_path = \"/models/a model.gguf\"\n", "");
+    std::fs::write(folder.path().join("embedding.toml"), embedding).expect("written");
+    let chat = folder.path().join("chat.toml");
+    std::fs::write(&chat, format!("beside = [\"embedding.toml\"]\n{PLAN}")).expect("written");
+    let report = |path: &str| -> serde_json::Value {
+        let output = plimsoll(&["project", "--json", path]);
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let both = report(chat.to_str().expect("UTF-8"));
+    let alone = report(
+        folder
+            .path()
+            .join("embedding.toml")
+            .to_str()
+            .expect("UTF-8"),
+    );
+    for device in [0, 1] {
+        let (both, alone) = (&both["devices"][device], &alone["devices"][device]);
+        let taken = alone["total_bytes"].as_u64().expect("bytes");
+        assert!(taken > 0, "{alone}");
+        assert_eq!(both["beside"][0]["plan"], "embedding");
+        assert_eq!(both["beside"][0]["bytes"], taken);
+        let in_use = alone["in_use_bytes"].as_u64().expect("bytes");
+        assert_eq!(both["in_use_bytes"], in_use + taken);
+    }
+    std::fs::remove_file(folder.path().join("embedding.toml")).expect("removed");
+    let output = plimsoll(&["project", chat.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 3);
+    assert!(
+        err(&output).contains("which `beside` names"),
+        "{}",
+        err(&output)
+    );
+}
