@@ -84,7 +84,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     }
     let Some(exporter) = export::find(report.engine, &options.target) else {
         let targets: Vec<&str> = export::for_engine(report.engine)
-            .map(|exporter| exporter.id())
+            .map(export::Exporter::id)
             .collect();
         return Err(Failure::input(anyhow!(
             "no target `{}` for {}; there is {}, all",
