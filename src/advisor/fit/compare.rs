@@ -147,10 +147,11 @@ pub(super) fn praise(objective: Objective, figures: &Figures) -> String {
             ),
             None => format!("the fastest: {place}"),
         },
-        Objective::Batch => format!(
-            "the most at once: {} with {context} each, {place}",
-            users(figures.slots)
-        ),
+        Objective::Batch => {
+            let each = if figures.slots > 1 { " each" } else { "" };
+            let users = users(figures.slots);
+            format!("the most at once: {users} with {context}{each}, {place}")
+        }
     }
 }
 

@@ -207,7 +207,11 @@ impl File {
         match &self.content {
             Content::Embedded(text) => {
                 let head = text.split("\n[config").next().unwrap_or_default();
-                Ok(Preset::parse(&self.id, head, Origin::Program)?.entry)
+                let mut entry = Preset::parse(&self.id, head, Origin::Program)?.entry;
+                let mut lines = text.lines();
+                let vocabulary = lines.find_map(|line| line.strip_prefix("vocab_size = "));
+                entry.vocab_size = vocabulary.and_then(|size| size.parse().ok());
+                Ok(entry)
             }
             Content::User(_) => {
                 let mut preset = self.preset()?;

@@ -41,6 +41,9 @@ pub struct Entry {
     pub constructed: bool,
     /// Anything else worth knowing.
     pub note: Option<String>,
+    /// Tokens that it knows, as its configuration says.
+    #[serde(skip)]
+    pub vocab_size: Option<u64>,
     /// Who made the preset.
     #[serde(skip)]
     pub origin: Origin,
@@ -112,6 +115,17 @@ struct File {
     config: Map<String, Value>,
 }
 
+/// Of the language model, which may stand below others.
+fn vocab_size(config: &Map<String, Value>) -> Option<u64> {
+    let own = config.get("vocab_size").and_then(Value::as_u64);
+    own.or_else(|| {
+        let parts = config.values().filter_map(Value::as_object);
+        parts
+            .filter_map(|part| part.get("vocab_size").and_then(Value::as_u64))
+            .next()
+    })
+}
+
 impl Preset {
     /// Reads a preset file.
     pub(super) fn parse(id: &str, text: &str, origin: Origin) -> Result<Self, Error> {
@@ -137,6 +151,7 @@ impl Preset {
                 source: file.source,
                 constructed: file.constructed,
                 note: file.note,
+                vocab_size: vocab_size(&file.config),
                 origin,
             },
             published: file.published,

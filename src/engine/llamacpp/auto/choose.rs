@@ -7,7 +7,7 @@ use crate::engine::llamacpp::compute::Purpose;
 use crate::engine::llamacpp::config::{Config, Context, GpuLayers, Override, SplitMode};
 use crate::engine::llamacpp::measure::Subject;
 use crate::model::FeedForward;
-use crate::projection::Note;
+use crate::projection::{Note, grouped};
 use crate::units::Bytes;
 
 /// First version that fits by itself (ggml-org/llama.cpp#16653, December 2025).
@@ -181,7 +181,11 @@ fn remark(fitted: &Fitted, limits: &Limits, asked: u64, notes: &mut Vec<Note>) {
         notes.push(
             Note::hint(
                 "context-fitted",
-                format!("The engine reduces the context from {asked} to {tokens} tokens, for want of memory."),
+                format!(
+                    "The engine reduces the context from {} to {} tokens, for want of memory.",
+                    grouped(asked),
+                    grouped(tokens)
+                ),
             )
             .on("ctx_size"),
         );

@@ -8,7 +8,7 @@ use crate::engine::llamacpp::host::{HostWeights, Loader};
 use crate::engine::llamacpp::kv_cache;
 use crate::hardware::Machine;
 use crate::plan::Value;
-use crate::projection::{Category, DeviceTerms, Fix, Note};
+use crate::projection::{Category, DeviceTerms, Fix, Note, grouped};
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -66,7 +66,11 @@ fn context(seen: &Seen<'_>, notes: &mut Vec<Note>) {
         notes.push(
             Note::warning(
                 "context-above-trained",
-                format!("A slot of {per_slot} tokens is longer than the {trained} the model was trained for; answers get worse beyond."),
+                format!(
+                    "A slot of {} tokens is longer than the {} the model was trained for; answers get worse beyond.",
+                    grouped(per_slot),
+                    grouped(trained)
+                ),
             )
             .on("ctx_size")
             .fixed_by(set_number("ctx_size", trained)),
