@@ -1,5 +1,6 @@
 //! Work beside the window: named threads, one channel back, nothing blocking in a frame.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -115,6 +116,14 @@ pub type Detector = Arc<dyn Fn(&dyn Fn(Progress)) -> Detection + Send + Sync>;
 /// Longest time that a person cannot need to cancel a dialog.
 const QUICK: std::time::Duration = std::time::Duration::from_millis(100);
 
+/// What is said of a search that did not come to an end.
+const BROKE: &str = "the search for the best settings broke off; choose the settings by hand";
+
+/// What work comes to; nothing where it panics.
+fn survived<T>(work: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(work)).ok()
+}
+
 /// All work that is under way.
 pub(crate) struct Jobs {
     context: Context,
@@ -212,7 +221,7 @@ impl Jobs {
     /// Sweeps a setting.
     pub(crate) fn sweep(&mut self, key: SweepKey, memo: Arc<Memo>) {
         self.start(Task::Sweep, "sweep", move |tell| {
-            let curve = sweep::curve(&key, &memo);
+            let curve = survived(|| sweep::curve(&key, &memo)).unwrap_or_default();
             tell(News::Swept(Box::new(key), Box::new(curve)));
         });
     }
@@ -220,7 +229,9 @@ impl Jobs {
     /// Looks for the best settings.
     pub(crate) fn fit(&mut self, basis: Basis, memo: Arc<Memo>) {
         self.start(Task::Fit, "fit", move |tell| {
-            let answer = fitting::search(&basis, &memo);
+            // What panics once would panic again in the next frame: it is an answer, too.
+            let answer = survived(|| fitting::search(&basis, &memo));
+            let answer = answer.unwrap_or_else(|| Answer::Wrong(BROKE.to_owned()));
             tell(News::Fitted(Box::new(basis), Box::new(answer)));
         });
     }
@@ -230,7 +241,7 @@ impl Jobs {
         self.start(Task::Price, "price", move |tell| {
             let launch = LaunchOptions::default();
             let request = basis.request(&basis.settings, &launch);
-            let prices = report::expert_prices(&request, &memo);
+            let prices = survived(|| report::expert_prices(&request, &memo)).unwrap_or_default();
             tell(News::Priced(Box::new(basis), prices));
         });
     }
@@ -329,6 +340,12 @@ mod tests {
             }]
         ));
         assert!(!jobs.busy(Task::Choose));
+    }
+
+    #[test]
+    fn work_that_panics_comes_to_nothing() {
+        assert_eq!(survived(|| 1), Some(1));
+        assert_eq!(survived(|| -> u8 { panic!("on purpose") }), None);
     }
 
     #[test]

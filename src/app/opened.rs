@@ -80,6 +80,10 @@ fn is_model(path: &Path) -> anyhow::Result<bool> {
     if name == "config.json" || name.ends_with(".safetensors") || gguf && path.exists() {
         return Ok(true);
     }
+    // Opening a pipe would wait for somebody to write; reading it says so.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok(false);
+    }
     let mut magic = [0; 4];
     let mut file =
         File::open(path).with_context(|| format!("could not open: {}", path.display()))?;

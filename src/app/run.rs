@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use eframe::egui::{Ui, Vec2, ViewportBuilder};
+use eframe::egui::{Context, Event, RawInput, Ui, Vec2, ViewportBuilder};
 
 use crate::catalog::gpus::GpuCatalog;
 use crate::hardware::probe::{self, Sources};
@@ -16,6 +16,9 @@ use super::jobs::Threads;
 use super::preferences::{Colours, Preferences};
 use super::screenshot::Screenshot;
 use super::{App, Surroundings, icon};
+
+/// Smallest window, in points: below this, figures would be cut off.
+const SMALLEST: Vec2 = Vec2::new(960.0, 540.0);
 
 /// What the command line asks of the window.
 #[derive(Clone, Debug, Default)]
@@ -123,9 +126,11 @@ fn window_size(size: &str) -> Result<[f32; 2], Error> {
         Some([width.parse::<u16>().ok()?, height.parse::<u16>().ok()?])
     });
     match parsed {
-        Some([width, height]) if width >= 320 && height >= 240 => {
-            Ok([f32::from(width), f32::from(height)])
-        }
+        // As small as a window can be made by hand, and no smaller.
+        Some([width, height]) if width > 0 && height > 0 => Ok([
+            f32::from(width).max(SMALLEST.x),
+            f32::from(height).max(SMALLEST.y),
+        ]),
         _ => Err(Error::Size(size.to_owned())),
     }
 }
@@ -142,7 +147,7 @@ fn open(
         .with_inner_size(size)
         .with_icon(icon::window_icon());
     if screenshot.is_none() {
-        viewport = viewport.with_min_inner_size(Vec2::new(960.0, 540.0));
+        viewport = viewport.with_min_inner_size(SMALLEST);
     }
     let options = eframe::NativeOptions {
         viewport,
@@ -210,6 +215,18 @@ fn explain(error: &eframe::Error) -> Error {
     }
 }
 
+const fn is_of_pointer(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::PointerMoved(_)
+            | Event::MouseMoved(_)
+            | Event::PointerButton { .. }
+            | Event::PointerGone
+            | Event::MouseWheel { .. }
+            | Event::Touch { .. }
+    )
+}
+
 /// eframe's view of the window.
 struct Window {
     app: App,
@@ -218,6 +235,13 @@ struct Window {
 }
 
 impl eframe::App for Window {
+    /// A picture does not depend on where the pointer happens to be.
+    fn raw_input_hook(&mut self, _: &Context, input: &mut RawInput) {
+        if self.screenshot.is_some() {
+            input.events.retain(|event| !is_of_pointer(event));
+        }
+    }
+
     fn ui(&mut self, ui: &mut Ui, _: &mut eframe::Frame) {
         self.started.store(true, Ordering::Relaxed);
         self.app.ui(ui);
@@ -236,17 +260,26 @@ impl eframe::App for Window {
 
 #[cfg(test)]
 mod tests {
+    use eframe::egui::Pos2;
+
     use super::*;
 
     #[test]
     fn sizes_and_themes_are_checked() {
         assert_eq!(window_size("1280x720").ok(), Some([1280.0, 720.0]));
-        for size in ["", "1280", "x", "-1x3", "10x10", "99999999x1"] {
+        assert_eq!(window_size("10x600").ok(), Some([960.0, 600.0]));
+        for size in ["", "1280", "x", "-1x3", "0x600", "99999999x1"] {
             let error = window_size(size).expect_err(size).to_string();
             assert!(error.contains("1280x720"), "{error}");
         }
         assert!(colours("Dark").is_err());
         assert_eq!(colours("light").ok(), Some(Colours::Light));
+    }
+
+    #[test]
+    fn a_picture_knows_no_pointer() {
+        assert!(is_of_pointer(&Event::PointerMoved(Pos2::ZERO)));
+        assert!(!is_of_pointer(&Event::Text("a".to_owned())));
     }
 
     #[test]

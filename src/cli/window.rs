@@ -48,8 +48,17 @@ pub(super) fn run(options: Options) -> Result<Answer, Failure> {
         size,
         theme,
     })
-    .map_err(Failure::input)?;
+    .map_err(failure)?;
     Ok(Answer::Yes)
+}
+
+/// A picture that cannot be written is a file; anything else is what was asked for, or where.
+#[cfg(feature = "gui")]
+fn failure(error: plimsoll::app::Error) -> Failure {
+    match error {
+        plimsoll::app::Error::Screenshot(_) => Failure::io(error),
+        _ => Failure::input(error),
+    }
 }
 
 /// Says that there is no window in this build.
@@ -68,4 +77,17 @@ pub(super) fn run(options: Options) -> Result<Answer, Failure> {
         "this build has no window; use a command such as `plimsoll project PLAN` (`plimsoll --help` lists them), \
          or build with the `gui` feature"
     )))
+}
+
+#[cfg(all(test, feature = "gui"))]
+mod tests {
+    use plimsoll::app::Error;
+
+    use super::failure;
+
+    #[test]
+    fn a_picture_that_cannot_be_written_is_a_failure_of_files() {
+        assert_eq!(failure(Error::Screenshot(String::new())).exit_code(), 3);
+        assert_eq!(failure(Error::NoDisplay).exit_code(), 2);
+    }
 }
