@@ -9,6 +9,8 @@
 mod beside;
 #[path = "gui/desk.rs"]
 mod desk;
+#[path = "gui/faithful.rs"]
+mod faithful;
 #[path = "gui/files.rs"]
 mod files;
 #[path = "gui/fit.rs"]

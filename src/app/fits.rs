@@ -124,13 +124,17 @@ impl App {
             return true;
         };
         self.restart = false;
-        let found = match &*answer {
-            Answer::Fits(found) => found.first().map(|found| found.settings.clone()),
-            Answer::Impossible(_) | Answer::Wrong(_) => None,
+        let (found, told) = match &*answer {
+            Answer::Fits(found) => {
+                let best = found.first().map(|found| found.settings.clone());
+                (best, self.texts.fitted)
+            }
+            Answer::Impossible(_) => (None, self.texts.fitted_none),
+            Answer::Wrong(_) => (None, self.texts.fitted),
         };
         // Nothing fits: the plan says by how much, from where most plans start.
         let start = found.unwrap_or_else(|| self.live.starting_settings(&basis));
-        self.start_with(start);
+        self.start_with(start, told);
         false
     }
 
@@ -151,12 +155,12 @@ impl App {
         })
     }
 
-    fn start_with(&mut self, start: Settings) {
+    fn start_with(&mut self, start: Settings, told: &str) {
         let before = self.document.plan.settings.clone();
         pins::replace_unpinned(&mut self.document.plan, start);
         let chosen = format::changes(&before, &self.document.plan, self.texts);
         if !chosen.is_empty() {
-            let told = fill(self.texts.fitted, &[("settings", &chosen)]);
+            let told = fill(told, &[("settings", &chosen)]);
             self.state.tell(Topic::Fit, told);
         }
     }

@@ -3,6 +3,7 @@
 //! [`App`] holds the plan on the desk and everything derived from it; `panels` are free functions that show a part of
 //! it and edit the plan; what does I/O or changes the window is a [`command::Command`], run at the end of the frame.
 
+pub mod aside;
 mod basis;
 pub mod chooser;
 pub mod command;
@@ -224,6 +225,7 @@ impl App {
         } else {
             self.restart = true;
         }
+        self.state.engines.clear();
         let launch = &mut self.document.plan.launch;
         let of_last_model = SetAside {
             model_path: launch.model_path.take(),

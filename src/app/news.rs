@@ -160,6 +160,7 @@ impl App {
     fn new_plan(&mut self) {
         self.document = Document::default();
         self.state.set_aside = None;
+        self.state.engines.clear();
     }
 
     /// To an earlier or later state of the plan, which is taken as it was.
@@ -330,6 +331,7 @@ impl App {
         }
         pins::canonical(&mut plan);
         self.state.set_aside = None;
+        self.state.engines.clear();
         self.preferences.remember(&absolute(path));
         self.document = Document::opened(plan, path.to_owned());
         self.restart = false;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::projection::Category;
 
+use super::aside::Aside;
 use super::chooser::Purpose;
 use super::command::Command;
 use super::notice::{Notice, Topic};
@@ -38,6 +39,8 @@ pub struct UiState {
     pub types_paths: bool,
     /// Where the launch took another model from, before the plan's model changed.
     pub set_aside: Option<SetAside>,
+    /// What the plan's settings were under other engines.
+    pub engines: Aside,
     /// What fell on the window and is being opened.
     pub dropped: Option<PathBuf>,
     /// What is to happen once the plan is saved.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use eframe::egui::{Key, Role};
+use egui_kittest::kittest::Queryable as _;
 
 use crate::desk::Desk;
 
@@ -49,8 +50,13 @@ fn a_neighbour_that_cannot_be_read_is_told() {
     let mut desk = ready();
     desk.answer(&neighbour);
     desk.click(Role::Button, "Run a plan beside this one…");
-    desk.sees("is not counted");
+    // Nobody can say whether it fits, and why is said once.
+    desk.sees("Cannot be judged");
+    desk.misses("Fits");
+    assert_eq!(desk.texts_with("is not counted").len(), 1);
     desk.sees("broken.toml");
+    desk.click(Role::Button, "Remove broken beside this plan");
+    desk.misses("Cannot be judged");
 }
 
 #[test]
@@ -97,6 +103,18 @@ fn a_plan_that_is_dropped_may_run_beside() {
 #[test]
 fn a_draft_model_is_chosen_and_given_up() {
     let mut desk = ready();
+    desk.click(Role::ComboBox, "Draft model");
+    // What knows other tokens comes last.
+    let place = |desk: &Desk, name: &str| {
+        let mut rows = desk
+            .harness
+            .query_all_by_role_and_label(Role::ListBoxOption, name);
+        rows.next().unwrap().rect().top()
+    };
+    let near = place(&desk, "DeepSeek R1 Distill Qwen 1.5B");
+    let far = place(&desk, "DeepSeek R1 Distill Llama 8B");
+    assert!(near < far, "{near} {far}");
+    desk.key(Key::Escape);
     desk.search("Draft model", "r1 distill qwen 1.5b");
     let draft = desk.app().document.plan.draft.clone().unwrap();
     assert_eq!(

@@ -1,10 +1,12 @@
 //! What to do: the search for the best settings, what it chose, and changes that would mend the plan.
 
-use eframe::egui::{Label, RichText, Sense, Ui};
+use eframe::egui::text::LayoutJob;
+use eframe::egui::{Button, Label, Popup, PopupCloseBehavior, RichText, Sense, TextStyle, Ui};
 
 use crate::advisor::{Impossible, Objective};
 use crate::app::command::{Command, Queue};
 use crate::app::fitting::{self, Answer, Applied};
+use crate::app::pins;
 use crate::app::tab::Tab;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::Tokens;
@@ -22,6 +24,8 @@ use super::options;
 const FIXES: usize = 3;
 /// Most letters on a chip: a longer one would be wider than a narrow picture.
 const CHIP: usize = 56;
+/// Width of a letter of small print, in points, with its part of the chip around it.
+const LETTER: f32 = 7.5;
 /// A search that takes longer, in seconds, is seen to be under way.
 const PATIENCE: f64 = 0.1;
 /// Height of a row, kept where there is nothing to say, so that the picture does not jump.
@@ -40,9 +44,32 @@ pub(super) fn advice(
         ui.spacing_mut().item_spacing.x = 6.0;
         objectives(ui, context, plan, queue);
     });
+    let top = ui.cursor().top();
+    came_of_it(ui, context, report, plan, queue);
+    let used = ui.cursor().top() - top;
+    ui.add_space((2.0 * ROW - used).max(0.0));
+}
+
+/// What came of the search, or what would help.
+fn came_of_it(
+    ui: &mut Ui,
+    context: &Picture<'_>,
+    report: &Report,
+    plan: &mut Plan,
+    queue: &mut Queue,
+) {
+    let texts = context.texts;
+    let impossible = matches!(
+        context.answer.map(|(answer, fresh)| (&**answer, fresh)),
+        Some((Answer::Impossible(_), true))
+    );
+    if let Some(applied) = context.fitting.in_force(&context.live.settings)
+        && !impossible
+    {
+        chose(ui, texts, applied, queue);
+        return;
+    }
     ui.horizontal_wrapped(|ui| {
-        ui.set_min_height(ROW);
-        let texts = context.texts;
         match context.answer.map(|(answer, fresh)| (&**answer, fresh)) {
             Some((Answer::Impossible(impossible), true)) => {
                 impossible_ui(ui, texts, impossible, plan, queue);
@@ -53,15 +80,11 @@ pub(super) fn advice(
             }
             _ => {}
         }
-        if let Some(applied) = context.fitting.in_force(&context.live.settings) {
-            chose(ui, texts, applied, queue);
-            return;
-        }
         fixes(ui, texts, report, plan);
     });
 }
 
-fn objectives(ui: &mut Ui, context: &Picture<'_>, plan: &Plan, queue: &mut Queue) {
+fn objectives(ui: &mut Ui, context: &Picture<'_>, plan: &mut Plan, queue: &mut Queue) {
     let texts = context.texts;
     let fit = Command::Fit(None);
     if widgets::chip_accent(ui, fit.text(texts))
@@ -80,7 +103,7 @@ fn objectives(ui: &mut Ui, context: &Picture<'_>, plan: &Plan, queue: &mut Queue
             queue.send(Command::Fit(Some(objective)));
         }
     }
-    pins(ui, texts, plan, queue);
+    pinned(ui, texts, plan);
     if let Some(since) = context.fitting.wanted {
         let waited = ui.input(|input| input.time) - since;
         if waited > PATIENCE {
@@ -93,8 +116,8 @@ fn objectives(ui: &mut Ui, context: &Picture<'_>, plan: &Plan, queue: &mut Queue
     }
 }
 
-/// What the search must leave alone, and how to let it.
-fn pins(ui: &mut Ui, texts: &Texts, plan: &Plan, queue: &mut Queue) {
+/// What the search must leave alone, and how to let it: a menu.
+fn pinned(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
     if plan.fit.pinned.is_empty() {
         return;
     }
@@ -103,14 +126,27 @@ fn pins(ui: &mut Ui, texts: &Texts, plan: &Plan, queue: &mut Queue) {
         let setting = engine.and_then(|engine| setting::find(engine, name));
         setting.map_or_else(|| name.clone(), |setting| setting.label.to_owned())
     };
-    let names: Vec<String> = plan.fit.pinned.iter().map(label).collect();
-    let count = names.len().to_string();
-    let help = format!("{}\n{}", texts.unpin_all_help, names.join("\n"));
-    if widgets::link(ui, &fill(texts.pinned_count, &[("count", &count)]))
-        .on_hover_text(help)
-        .clicked()
-    {
-        queue.send(Command::Unpin(plan.fit.pinned.clone()));
+    let count = plan.fit.pinned.len().to_string();
+    let link = widgets::link(ui, &fill(texts.pinned_count, &[("count", &count)]));
+    let mut gone = Vec::new();
+    let menu = Popup::menu(&link).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+    menu.show(|ui| {
+        for name in &plan.fit.pinned {
+            let unpin = fill(texts.unpin, &[("setting", &label(name))]);
+            if ui.add(Button::new(unpin)).clicked() {
+                gone.push(name.clone());
+            }
+        }
+        ui.separator();
+        let all = ui.add(Button::new(texts.unpin_all));
+        if all.on_hover_text(texts.unpin_all_help).clicked() {
+            gone.clone_from(&plan.fit.pinned);
+            ui.close();
+        }
+    });
+    link.on_hover_text(texts.pinned_menu_help);
+    for name in gone {
+        pins::unpin(&mut plan.fit, &name);
     }
 }
 
@@ -173,21 +209,23 @@ fn chose(ui: &mut Ui, texts: &Texts, applied: &Applied, queue: &mut Queue) {
     if !found.choice.gives_up.is_empty() {
         text += &fill(texts.gave_up, &[("what", &found.choice.gives_up)]);
     }
-    let link = RichText::new(text.clone()).color(Tokens::of(ui).text);
-    // The link keeps its place behind the sentence.
-    let width = (ui.available_width() - 96.0).max(160.0);
-    ui.allocate_ui(eframe::egui::vec2(width, ROW), |ui| {
-        ui.set_max_width(width);
-        ui.add(Label::new(link).truncate().sense(Sense::hover()))
+    ui.horizontal_top(|ui| {
+        // The link keeps its place behind the sentence, which has two lines.
+        let font = TextStyle::Body.resolve(ui.style());
+        let width = (ui.available_width() - 96.0).max(160.0);
+        let mut job = LayoutJob::simple(text, font, Tokens::of(ui).text, width);
+        job.wrap.max_rows = 2;
+        let sentence = ui.painter().layout_job(job);
+        ui.add(Label::new(sentence).sense(Sense::hover()))
             .on_hover_ui(|ui| options::details(ui, texts, found));
+        let show = Command::Show(Tab::Options);
+        if widgets::link(ui, texts.other_choices)
+            .on_hover_text(show.hover(texts, ui.ctx()))
+            .clicked()
+        {
+            queue.send(show);
+        }
     });
-    let show = Command::Show(Tab::Options);
-    if widgets::link(ui, texts.other_choices)
-        .on_hover_text(show.hover(texts, ui.ctx()))
-        .clicked()
-    {
-        queue.send(show);
-    }
 }
 
 fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan) {
@@ -209,7 +247,9 @@ fn fixes(ui: &mut Ui, texts: &Texts, report: &Report, plan: &mut Plan) {
     }
     for (fix, why) in fixes.iter().take(FIXES) {
         let changes = notes::fix_text(texts, plan, fix);
-        let short = shortened(&changes);
+        // A chip is no wider than the picture.
+        let letters = (ui.max_rect().width() / LETTER) as usize;
+        let short = shortened(&changes, letters.min(CHIP));
         let help = if short == changes {
             (*why).to_owned()
         } else {
@@ -237,11 +277,11 @@ fn shorter_context(report: &Report, plan: &Plan) -> Option<Fix> {
 }
 
 /// A text that fits onto a chip.
-fn shortened(text: &str) -> String {
-    if text.chars().count() <= CHIP {
+fn shortened(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
         return text.to_owned();
     }
-    let mut short: String = text.chars().take(CHIP).collect();
+    let mut short: String = text.chars().take(letters).collect();
     short.push('…');
     short
 }

@@ -21,12 +21,23 @@ const COMPACT_ROOM: f32 = 104.0;
 /// Main memory that is so many times larger than the largest GPU gets an axis of its own.
 const MUCH_LARGER: u64 = 2;
 
+/// Who says what room is enough.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judge {
+    /// The plan.
+    Plan,
+    /// The engine, which keeps less on purpose.
+    Engine,
+    /// Nobody: something of the plan is not known.
+    Nobody,
+}
+
 /// Shows the bars; a click on a segment points its category out.
 pub(super) fn bars(
     ui: &mut Ui,
     texts: &Texts,
     devices: &[DeviceReport],
-    kept_by_engine: bool,
+    judge: Judge,
     highlight: &mut Option<Category>,
 ) {
     let full = |device: &DeviceReport| device.capacity.max(device.in_use + device.total());
@@ -50,9 +61,9 @@ pub(super) fn bars(
         };
         let axis = Axis { full, height };
         if compact {
-            compact_device(ui, texts, device, axis, kept_by_engine, highlight);
+            compact_device(ui, texts, device, axis, judge, highlight);
         } else {
-            head(ui, texts, device, kept_by_engine);
+            head(ui, texts, device, judge);
             device_bar(ui, texts, device, axis, highlight);
             ui.add_space(GRID);
         }
@@ -65,7 +76,7 @@ fn compact_device(
     texts: &Texts,
     device: &DeviceReport,
     axis: Axis,
-    kept_by_engine: bool,
+    judge: Judge,
     highlight: &mut Option<Category>,
 ) {
     let height = axis.height + 14.0;
@@ -89,7 +100,7 @@ fn compact_device(
     part(name, left)
         .add(Label::new(title).truncate().sense(Sense::hover()))
         .on_hover_text(&device.name);
-    let words = free_text(&part(room, left), texts, device, kept_by_engine);
+    let words = free_text(&part(room, left), texts, device, judge);
     part(room, Layout::right_to_left(Align::Center)).add(Label::new(words));
     device_bar(
         &mut part(bar, Layout::top_down(Align::Min)),
@@ -137,7 +148,7 @@ fn device_bar(
 }
 
 /// How much is left, or over, in its colour.
-fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, kept_by_engine: bool) -> RichText {
+fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, judge: Judge) -> RichText {
     let tokens = Tokens::of(ui);
     let free = device.free();
     let (words, colour) = if free < 0 {
@@ -148,10 +159,10 @@ fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, kept_by_engine: bool
         let kept = device.total() != Bytes::ZERO;
         let tight = kept && Bytes::new(free.unsigned_abs()) < device.margin;
         let free = format::gib_difference(free, 2);
-        let colour = match (tight, kept_by_engine) {
-            (true, false) => tokens.warn,
-            (true, true) => tokens.text,
-            (false, _) => tokens.good,
+        let colour = match (judge, tight) {
+            (Judge::Plan, true) => tokens.warn,
+            (Judge::Plan | Judge::Engine, false) => tokens.good,
+            (Judge::Engine, true) | (Judge::Nobody, _) => tokens.text,
         };
         (fill(texts.free, &[("free", &free)]), colour)
     };
@@ -160,7 +171,7 @@ fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, kept_by_engine: bool
         .color(colour)
 }
 
-fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, kept_by_engine: bool) {
+fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, judge: Judge) {
     let name = format::device(device, texts);
     ui.horizontal(|ui| {
         let product = format::product(&device.name);
@@ -169,7 +180,7 @@ fn head(ui: &mut Ui, texts: &Texts, device: &DeviceReport, kept_by_engine: bool)
         } else {
             format!("{name} · {product}")
         };
-        let words = free_text(ui, texts, device, kept_by_engine);
+        let words = free_text(ui, texts, device, judge);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             // The mark stands a little within the edge; figures end where it does.
             ui.add_space(16.0);

@@ -37,6 +37,8 @@ pub(super) fn beside(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan, queue: 
         plan.beside.remove(index);
     }
     match &context.subjects.beside {
+        // Where there is a picture, it says so.
+        Found::Failed(_) if context.live.good_report().is_some() => {}
         Found::Failed(reason) => {
             let text = fill(texts.beside_failed, &[("reason", reason)]);
             let text = RichText::new(text).color(Tokens::of(ui).bad);

@@ -35,13 +35,17 @@ pub(super) fn draft(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan, state: &
             }
         }
     };
-    let taken = list(ui, &field, context, &mut state.drafts, below);
+    // A draft model has to know the same tokens.
+    let vocabulary = context.subjects.model.ready().map(|model| model.vocab_size);
+    let taken = list(ui, &field, context, &mut state.drafts, vocabulary, below);
     if none {
         plan.draft = None;
     } else if taken.is_some() {
         plan.draft = taken;
     }
     match &context.subjects.draft {
+        // Where there is a picture, it says so.
+        Found::Failed(_) if context.live.good_report().is_some() => {}
         Found::Failed(reason) => {
             let text = fill(texts.draft_failed, &[("reason", reason)]);
             let text = RichText::new(text).color(Tokens::of(ui).bad);

@@ -1,14 +1,16 @@
 //! Experts in main memory: how many layers of each GPU, and at what price.
 
-use eframe::egui::{CollapsingHeader, DragValue, RichText, Ui};
+use eframe::egui::{CollapsingHeader, RichText, Ui};
 
 use crate::app::format;
 use crate::app::texts::fill;
 use crate::app::theme::GRID;
-use crate::app::widgets::{self, Stops};
+use crate::app::widgets::{self, NumberField, Stops};
 use crate::engine::experts::ExpertLayers;
-use crate::engine::setting::Step;
-use crate::plan::{LaunchOptions, Plan};
+use crate::engine::meaning::Meaning;
+use crate::engine::setting::{Scope, Step};
+use crate::engine::{self, Engine};
+use crate::plan::{LaunchOptions, Plan, Value};
 use crate::report::{self, ExpertPrice, Report};
 
 use super::context::Inputs;
@@ -39,8 +41,11 @@ pub(super) fn experts(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan) {
 
 fn sliders(ui: &mut Ui, context: &Inputs<'_>, report: &Report, plan: &mut Plan) {
     let live = context.live;
+    // Where the engine chooses how many layers a GPU has, experts that go make room for layers that come.
+    let fixed = !layers_are_chosen(context, plan);
     for layers in &live.experts {
-        let price = live.prices().iter().find(|price| price.gpu == layers.gpu);
+        let mut prices = live.prices().iter().filter(|_| fixed);
+        let price = prices.find(|price| price.gpu == layers.gpu);
         let moved = ui
             .push_id(("experts", layers.gpu), |ui| {
                 gpu(ui, context, report, layers, price)
@@ -57,6 +62,32 @@ fn sliders(ui: &mut Ui, context: &Inputs<'_>, report: &Report, plan: &mut Plan) 
     }
 }
 
+/// Does the engine choose the number of layers on GPUs?
+fn layers_are_chosen(context: &Inputs<'_>, plan: &Plan) -> bool {
+    let subjects = context.subjects;
+    let (Some(model), Some(machine)) = (subjects.model.ready(), subjects.machine.ready()) else {
+        return false;
+    };
+    let engine = engine::find(&plan.engine);
+    let mut settings = engine.into_iter().flat_map(Engine::settings);
+    let layers = settings.find(|setting| {
+        let mut counterparts = setting.counterparts.iter();
+        counterparts.any(|other| other.meaning == Meaning::GpuLayers && !other.follows)
+    });
+    let Some(layers) = layers else { return false };
+    let settings = &context.live.settings;
+    let value = settings.get(layers.name).cloned().unwrap_or_else(|| {
+        (layers.default)(&Scope {
+            model,
+            draft: subjects.draft.ready().map(|draft| &**draft),
+            machine,
+            settings,
+        })
+    });
+    // Engines write -1 for the word.
+    value == Value::Text("auto".to_owned()) || value == Value::Integer(-1)
+}
+
 /// One GPU; returns how many layers are to be in main memory.
 fn gpu(
     ui: &mut Ui,
@@ -71,17 +102,23 @@ fn gpu(
     let device = device.unwrap_or_default();
     let name = fill(texts.experts_of, &[("device", &device)]);
     let high = i64::try_from(layers.layers).unwrap_or(i64::MAX);
-    let mut number = i64::try_from(layers.in_ram).unwrap_or(i64::MAX);
+    let number = i64::try_from(layers.in_ram).unwrap_or(i64::MAX);
     let mut set = None;
     widgets::row(ui, RichText::new(&name), texts.experts_help, |ui| {
         ui.add_space(14.0 + ui.spacing().item_spacing.x);
-        let all = fill(texts.experts_of_all, &[("count", &high.to_string())]);
+        let all = fill(texts.experts_of_all, &[("count", &format::integer(high))]);
         widgets::fact(ui, all);
-        let field = DragValue::new(&mut number).range(0..=high).speed(0.1);
-        let response = ui.add(field).accessible_name(&name);
-        if response.on_hover_text(texts.experts_help).changed() {
-            set = Some(number);
-        }
+        let field = NumberField {
+            name: &name,
+            range: (0.0, high as f64),
+            speed: 0.1,
+            decimals: 0,
+            prefix: "",
+            suffix: "",
+        };
+        let (response, other) = field.show(ui, number as f64);
+        response.on_hover_text(texts.experts_help);
+        set = other.map(|number| number as i64);
     });
     let stops = Stops {
         low: 0,

@@ -2,11 +2,12 @@
 
 use eframe::egui::{Frame, Margin, Panel, ScrollArea, Ui};
 
+use crate::app::aside::Aside;
 use crate::app::command::Queue;
 use crate::app::state::UiState;
 use crate::app::texts::Texts;
 use crate::app::theme::{INPUTS_WIDTH, PANEL_MARGIN, SECTION_GAP, Tokens};
-use crate::engine::{ENGINES, meaning};
+use crate::engine::ENGINES;
 use crate::plan::Plan;
 
 use super::context::Inputs;
@@ -34,18 +35,20 @@ pub(crate) fn inputs(
                 Frame::new()
                     .inner_margin(Margin::same(PANEL_MARGIN))
                     .show(ui, |ui| {
-                        machine::machine(ui, context, plan, state, queue);
-                        ui.add_space(SECTION_GAP);
-                        model::model(ui, context, plan, state, queue);
-                        ui.add_space(SECTION_GAP);
-                        engine(ui, context.texts, plan);
-                        settings::settings(ui, context, plan);
+                        widgets::within(ui, |ui| {
+                            machine::machine(ui, context, plan, state, queue);
+                            ui.add_space(SECTION_GAP);
+                            model::model(ui, context, plan, state, queue);
+                            ui.add_space(SECTION_GAP);
+                            engine(ui, context.texts, plan, &mut state.engines);
+                            settings::settings(ui, context, plan);
+                        });
                     });
             });
         });
 }
 
-fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
+fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan, aside: &mut Aside) {
     widgets::section(ui, texts.engine);
     let names: Vec<&str> = ENGINES.iter().map(|engine| engine.id()).collect();
     let is_chosen = |name: &&str| name.eq_ignore_ascii_case(&plan.engine);
@@ -55,6 +58,6 @@ fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
         .inner;
     let other = clicked.filter(|clicked| Some(*clicked) != chosen);
     if let Some(engine) = other.and_then(|index| ENGINES.get(index)) {
-        meaning::switch(plan, *engine);
+        aside.switch(plan, *engine);
     }
 }

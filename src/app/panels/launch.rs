@@ -41,26 +41,35 @@ pub(crate) fn launch(
                 Frame::new()
                     .inner_margin(Margin::same(PANEL_MARGIN))
                     .show(ui, |ui| {
-                        widgets::section(ui, texts.launch);
-                        target(ui, texts, plan, preferences);
-                        ui.add_space(GRID);
-                        preview(ui, texts, live);
-                        ui.add_space(GRID);
-                        buttons(ui, texts, live, state.types_paths, queue);
-                        launch_options::set_aside(
-                            ui,
-                            texts,
-                            &mut plan.launch,
-                            &mut state.set_aside,
-                        );
-                        let usual_port = engine::find(&plan.engine).map_or(0, Engine::usual_port);
-                        launch_options::options(ui, texts, &mut plan.launch, usual_port);
-                        if let Some(report) = live.good_report() {
-                            notes::notes(ui, texts, report, plan);
-                        }
+                        widgets::within(ui, |ui| {
+                            contents(ui, texts, live, plan, preferences, state, queue);
+                        });
                     });
             });
         });
+}
+
+fn contents(
+    ui: &mut Ui,
+    texts: &Texts,
+    live: &Live,
+    plan: &mut Plan,
+    preferences: &mut Preferences,
+    state: &mut UiState,
+    queue: &mut Queue,
+) {
+    widgets::section(ui, texts.launch);
+    target(ui, texts, plan, preferences);
+    ui.add_space(GRID);
+    preview(ui, texts, live, plan);
+    ui.add_space(GRID);
+    buttons(ui, texts, live, state.types_paths, queue);
+    launch_options::set_aside(ui, texts, &mut plan.launch, &mut state.set_aside);
+    let usual_port = engine::find(&plan.engine).map_or(0, Engine::usual_port);
+    launch_options::options(ui, texts, &mut plan.launch, usual_port);
+    if let Some(report) = live.good_report() {
+        notes::notes(ui, texts, report, plan);
+    }
 }
 
 fn target(ui: &mut Ui, texts: &Texts, plan: &Plan, preferences: &mut Preferences) {
@@ -90,7 +99,7 @@ fn target(ui: &mut Ui, texts: &Texts, plan: &Plan, preferences: &mut Preferences
     ui.spacing_mut().interact_size.y = crate::app::theme::ROW;
 }
 
-fn preview(ui: &mut Ui, texts: &Texts, live: &Live) {
+fn preview(ui: &mut Ui, texts: &Texts, live: &Live, plan: &Plan) {
     let tokens = Tokens::of(ui);
     // Notes keep their place on the screen whatever the launch says.
     let height = (ui.clip_rect().height() * 0.6).max(140.0);
@@ -111,7 +120,13 @@ fn preview(ui: &mut Ui, texts: &Texts, live: &Live) {
                         ui.add(Label::new(RichText::new(reason).color(tokens.bad)).wrap());
                     }
                     None => {
-                        widgets::fact(ui, texts.launch_empty);
+                        let has_model = plan.model.preset.is_some() || plan.model.path.is_some();
+                        let text = match (has_model, &live.report) {
+                            (false, _) => texts.launch_empty,
+                            (true, Some(Err(_))) => texts.launch_refused,
+                            (true, _) => texts.launch_waits,
+                        };
+                        widgets::fact(ui, text);
                     }
                 });
         });

@@ -1,11 +1,11 @@
 //! What a launch needs beside memory: where the model is, where to listen.
 
-use eframe::egui::{CollapsingHeader, DragValue, Label, RichText, Ui};
+use eframe::egui::{CollapsingHeader, Label, RichText, Ui};
 
 use crate::app::state::SetAside;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
-use crate::app::widgets;
+use crate::app::widgets::{self, NumberField};
 use crate::plan::LaunchOptions;
 
 /// Shows the options, folded away at first.
@@ -91,11 +91,17 @@ fn text(ui: &mut Ui, label: &str, help: &str, value: &mut Option<String>) {
 }
 
 fn port_ui(ui: &mut Ui, texts: &Texts, port: &mut Option<u16>, usual: u16) {
-    let mut number = port.unwrap_or(usual);
     widgets::row(ui, RichText::new(texts.port), texts.port_help, |ui| {
-        let field = DragValue::new(&mut number).range(1..=u16::MAX).speed(0.2);
-        if ui.add(field).accessible_name(texts.port).changed() {
-            *port = Some(number);
+        let field = NumberField {
+            name: texts.port,
+            range: (1.0, f64::from(u16::MAX)),
+            speed: 0.2,
+            decimals: 0,
+            prefix: "",
+            suffix: "",
+        };
+        if let (_, Some(number)) = field.show(ui, f64::from(port.unwrap_or(usual))) {
+            *port = Some(number as u16);
         }
         if port.is_some() {
             let name = fill(texts.reset, &[("setting", texts.port)]);

@@ -1,13 +1,13 @@
 //! A simulated machine, card by card.
 
-use eframe::egui::{DragValue, Response, RichText, Ui};
+use eframe::egui::{RichText, Ui};
 
 use crate::app::format;
 use crate::app::library;
 use crate::app::state::UiState;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID};
-use crate::app::widgets::{self, SearchList};
+use crate::app::widgets::{self, NumberField, SearchList};
 use crate::hardware::{Gpu, Machine};
 use crate::plan::{GpuRef, MachineRef, Plan};
 use crate::units::{Bytes, MIB};
@@ -78,17 +78,19 @@ fn gpu_ui(ui: &mut Ui, context: &Inputs<'_>, known: Option<&Gpu>, gpu: &mut GpuR
     let texts = context.texts;
     let name = format::product(&gpu.name).to_owned();
     let title = RichText::new(&name).text_style(theme::strong());
-    let mut count = gpu.count.unwrap_or(1);
     let removed = widgets::row(ui, title, &gpu.name.clone(), |ui| {
         let remove = fill(texts.remove, &[("name", &name)]);
         let removed = widgets::reset(ui, &remove, true).clicked();
-        let field = DragValue::new(&mut count)
-            .range(1..=MOST)
-            .speed(0.05)
-            .prefix("× ");
-        let label = fill(texts.count_of, &[("name", &name)]);
-        if ui.add(field).accessible_name(label).changed() {
-            gpu.count = Some(count);
+        let field = NumberField {
+            name: &fill(texts.count_of, &[("name", &name)]),
+            range: (1.0, f64::from(MOST)),
+            speed: 0.05,
+            decimals: 0,
+            prefix: "× ",
+            suffix: "",
+        };
+        if let (_, Some(count)) = field.show(ui, f64::from(gpu.count.unwrap_or(1))) {
+            gpu.count = Some(count as u32);
         }
         removed
     });
@@ -96,46 +98,53 @@ fn gpu_ui(ui: &mut Ui, context: &Inputs<'_>, known: Option<&Gpu>, gpu: &mut GpuR
         .vram_mib
         .or(gpu.usable_mib)
         .or(known.map(|card| card.memory.total.get() / MIB));
-    let mut vram = total.unwrap_or(0) as f64 / 1024.0;
-    let mut in_use = gpu.in_use_mib.unwrap_or(0) as f64 / 1024.0;
+    let vram = total.unwrap_or(0);
+    let in_use = gpu.in_use_mib.unwrap_or(0);
     ui.horizontal(|ui| {
         widgets::fact(ui, texts.vram);
-        if gib_field(ui, &mut vram, &fill(texts.vram_of, &[("name", &name)])).changed() {
-            gpu.vram_mib = Some((vram * 1024.0).round() as u64);
+        let label = fill(texts.vram_of, &[("name", &name)]);
+        if let Some(vram) = gib_field(ui, vram, &label) {
+            gpu.vram_mib = Some(vram);
             gpu.usable_mib = None;
         }
         ui.add_space(GRID);
         widgets::fact(ui, texts.in_use);
-        if gib_field(ui, &mut in_use, &fill(texts.in_use_of, &[("name", &name)])).changed() {
-            gpu.in_use_mib = Some((in_use * 1024.0).round() as u64);
+        let label = fill(texts.in_use_of, &[("name", &name)]);
+        if let Some(in_use) = gib_field(ui, in_use, &label) {
+            gpu.in_use_mib = Some(in_use);
         }
     });
     removed
 }
 
-fn gib_field(ui: &mut Ui, gib: &mut f64, name: &str) -> Response {
-    let field = DragValue::new(gib)
-        .range(0.0..=16_384.0)
-        .speed(0.1)
-        .max_decimals(2)
-        .suffix(" GiB");
-    ui.add(field).accessible_name(name)
+/// MiB in and out, shown in GiB.
+fn gib_field(ui: &mut Ui, mib: u64, name: &str) -> Option<u64> {
+    let field = NumberField {
+        name,
+        range: (0.0, 16_384.0),
+        speed: 0.1,
+        decimals: 2,
+        prefix: "",
+        suffix: " GiB",
+    };
+    let (_, gib) = field.show(ui, mib as f64 / 1024.0);
+    gib.map(|gib| (gib * 1024.0).round() as u64)
 }
 
 fn ram(ui: &mut Ui, texts: &Texts, reference: &mut MachineRef, machine: &Machine) {
-    let mut ram = machine.host.ram.as_gib();
-    let mut in_use = machine.host.in_use.as_gib();
+    let total = machine.host.ram.get() / MIB;
+    let in_use = machine.host.in_use.get() / MIB;
     let title = RichText::new(texts.ram).text_style(theme::strong());
     widgets::row(ui, title, "", |_| {});
     ui.horizontal(|ui| {
         widgets::fact(ui, texts.total);
-        if gib_field(ui, &mut ram, texts.ram_total).changed() {
-            reference.ram_mib = Some((ram * 1024.0).round().max(1.0) as u64);
+        if let Some(ram) = gib_field(ui, total, texts.ram_total) {
+            reference.ram_mib = Some(ram.max(1));
         }
         ui.add_space(GRID);
         widgets::fact(ui, texts.in_use);
-        if gib_field(ui, &mut in_use, texts.ram_in_use).changed() {
-            reference.ram_in_use_mib = Some((in_use * 1024.0).round() as u64);
+        if let Some(in_use) = gib_field(ui, in_use, texts.ram_in_use) {
+            reference.ram_in_use_mib = Some(in_use);
         }
     });
 }

@@ -1,10 +1,10 @@
 //! Memory to keep free on each GPU: part of the plan, not of any engine.
 
-use eframe::egui::{DragValue, RichText, Ui};
+use eframe::egui::{RichText, Ui};
 
 use crate::app::texts::Texts;
 use crate::app::theme::Tokens;
-use crate::app::widgets;
+use crate::app::widgets::{self, NumberField};
 use crate::engine::Margin;
 use crate::hardware::Machine;
 use crate::plan::{FitOptions, Plan};
@@ -47,20 +47,24 @@ pub(super) fn margin(ui: &mut Ui, texts: &Texts, machine: &Machine, plan: &mut P
 }
 
 fn value(ui: &mut Ui, texts: &Texts, margin: Margin) -> Option<Margin> {
+    let field = |speed: f64, most: f64| NumberField {
+        name: texts.margin,
+        range: (0.0, most),
+        speed,
+        decimals: 0,
+        prefix: "",
+        suffix: "",
+    };
     match margin {
         Margin::Bytes(bytes) => {
-            let mut mib = bytes.get() / MIB;
-            let field = DragValue::new(&mut mib).speed(16.0).range(0..=MOST_MIB);
-            let response = ui.add(field).accessible_name(texts.margin);
-            let changed = response.changed();
-            changed.then(|| Margin::Bytes(Bytes::from_mib(mib)))
+            let mib = bytes.get() / MIB;
+            let (_, mib) = field(16.0, MOST_MIB as f64).show(ui, mib as f64);
+            mib.map(|mib| Margin::Bytes(Bytes::from_mib(mib as u64)))
         }
-        Margin::Percent(mut percent) => {
-            let field = DragValue::new(&mut percent)
-                .speed(0.1)
-                .range(0..=MOST_PERCENT);
-            let response = ui.add(field).accessible_name(texts.margin);
-            response.changed().then_some(Margin::Percent(percent))
+        Margin::Percent(percent) => {
+            let field = field(0.1, f64::from(MOST_PERCENT));
+            let (_, percent) = field.show(ui, f64::from(percent));
+            percent.map(|percent| Margin::Percent(percent as u8))
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn model(
     let shown = chosen.as_deref().unwrap_or(texts.choose_a_model);
     let field = widgets::field(ui, texts.model, shown, "")
         .on_hover_text(Command::ChooseModel.hover(texts, ui.ctx()));
-    if let Some(model) = list(ui, &field, context, &mut state.models, |_| {}) {
+    if let Some(model) = list(ui, &field, context, &mut state.models, None, |_| {}) {
         plan.model = model;
     }
     facts(ui, context, plan);

@@ -47,7 +47,7 @@ fn note_ui(ui: &mut Ui, texts: &Texts, note: &Note, plan: &mut Plan) {
                     ui.add(Label::new(text));
                     ui.add(Label::new(&note.message).wrap());
                     if let Some(fix) = &note.fix
-                        && widgets::link(ui, &fix_text(texts, plan, fix)).clicked()
+                        && widgets::wrapped_link(ui, &fix_text(texts, plan, fix)).clicked()
                     {
                         apply(plan, fix);
                     }

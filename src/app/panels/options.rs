@@ -1,11 +1,12 @@
 //! Settings that fit, side by side: a click takes them.
 
+use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{
-    Align2, FontId, Label, Rect, Response, RichText, Role, Sense, Stroke, TextStyle, Ui, Vec2,
-    WidgetInfo, pos2,
+    Align2, Color32, FontId, Label, Rect, Response, RichText, Role, ScrollArea, Sense, Stroke,
+    TextStyle, Ui, Vec2, WidgetInfo, pos2,
 };
 
-use crate::advisor::Choice;
+use crate::advisor::{Choice, Figures};
 use crate::app::command::{Command, Queue};
 use crate::app::fitting::{Answer, Found};
 use crate::app::format;
@@ -18,8 +19,15 @@ use crate::report::DeviceReport;
 use super::context::Picture;
 
 const ROW_HEIGHT: f32 = 28.0;
-/// Widths of the columns of figures; what is given up has the rest.
-const WIDTHS: [f32; 5] = [88.0, 74.0, 52.0, 78.0, 84.0];
+/// Height of what is given up, below the figures.
+const REMARK_HEIGHT: f32 = 16.0;
+
+/// A column of figures.
+struct Column {
+    title: String,
+    width: f32,
+    figure: fn(&Found) -> String,
+}
 
 /// Shows what was found.
 pub(super) fn options(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) {
@@ -30,14 +38,19 @@ pub(super) fn options(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) {
     };
     match &**answer {
         Answer::Fits(found) => {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            head(ui, texts);
-            for (place, option) in found.iter().enumerate() {
-                let chosen = option.settings == context.live.settings;
-                if row(ui, texts, option, place == 0, chosen).clicked() {
-                    queue.send(Command::Take(place));
-                }
-            }
+            let columns = columns(texts, found);
+            ScrollArea::horizontal()
+                .auto_shrink([false, true])
+                .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 0.0;
+                    head(ui, texts, &columns);
+                    for (place, option) in found.iter().enumerate() {
+                        let chosen = option.settings == context.live.settings;
+                        if row(ui, texts, &columns, option, place == 0, chosen).clicked() {
+                            queue.send(Command::Take(place));
+                        }
+                    }
+                });
             ui.add_space(2.0 * GRID);
             widgets::fact(ui, texts.options_help);
         }
@@ -56,9 +69,68 @@ pub(super) fn options(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) {
     }
 }
 
-fn line(ui: &mut Ui, sense: Sense) -> (Response, Rect) {
-    let size = Vec2::new(ui.available_width(), ROW_HEIGHT);
-    let (rect, response) = ui.allocate_exact_size(size, sense);
+/// The columns that have something to say of these.
+fn columns(texts: &Texts, found: &[Found]) -> Vec<Column> {
+    let column = |title: &str, width: f32, figure: fn(&Found) -> String| Column {
+        title: title.to_owned(),
+        width,
+        figure,
+    };
+    let mut columns = vec![
+        column(texts.weights, 76.0, |found| {
+            found.choice.figures.weights.clone()
+        }),
+        column(texts.context, 66.0, |found| {
+            grouped(found.choice.figures.context_per_slot)
+        }),
+        column(texts.users, 46.0, |found| {
+            found.choice.figures.slots.to_string()
+        }),
+        column(texts.cache_column, 76.0, |found| {
+            cache(&found.choice.figures)
+        }),
+        column(texts.layers_column, 62.0, |found| {
+            let (on_gpu, layers) = found.choice.figures.gpu_layers;
+            format!("{on_gpu}/{layers}")
+        }),
+    ];
+    let experts = |found: &Found| found.choice.figures.expert_layers_in_ram > 0;
+    if found.iter().any(experts) {
+        columns.push(column(texts.experts_column, 62.0, |found| {
+            found.choice.figures.expert_layers_in_ram.to_string()
+        }));
+    }
+    columns.push(column(texts.speed_column, 74.0, |found| {
+        let speed = found.report.speed.as_ref();
+        speed.map_or_else(|| "–".to_owned(), |speed| format::range(speed.decode))
+    }));
+    let title = format!("{}, {}", texts.free_row, texts.gib);
+    columns.push(column(&title, 72.0, |found| {
+        let free = free(found);
+        free.trim_end_matches(" GiB").to_owned()
+    }));
+    columns
+}
+
+fn free(found: &Found) -> String {
+    let free = found.report.tightest().map(DeviceReport::free);
+    format::gib_difference(free.unwrap_or_default(), 1)
+}
+
+/// Format of the cache: one word where keys and values have the same.
+fn cache(figures: &Figures) -> String {
+    let (keys, values) = &figures.cache;
+    if keys == values || values.is_empty() {
+        keys.clone()
+    } else {
+        format!("{keys}/{values}")
+    }
+}
+
+fn line(ui: &mut Ui, columns: &[Column], height: f32, sense: Sense) -> (Response, Rect) {
+    let figures: f32 = columns.iter().map(|column| column.width).sum();
+    let width = ui.available_width().max(figures + 3.0 * GRID);
+    let (rect, response) = ui.allocate_exact_size(Vec2::new(width, height), sense);
     let stroke = Stroke::new(1.0, Tokens::of(ui).line);
     ui.painter()
         .hline(rect.x_range(), rect.bottom() - 0.5, stroke);
@@ -66,57 +138,60 @@ fn line(ui: &mut Ui, sense: Sense) -> (Response, Rect) {
 }
 
 /// Writes the cells of a row; the first stands at the left, figures end where their column ends.
-fn cells(ui: &Ui, rect: Rect, cells: [&str; 5], remark: &str, font: &FontId, weak: bool) {
-    let tokens = Tokens::of(ui);
-    let colour = if weak { tokens.text_weak } else { tokens.text };
+fn cells<'a>(
+    ui: &Ui,
+    rect: Rect,
+    columns: &[Column],
+    cells: impl Iterator<Item = &'a str>,
+    font: &FontId,
+    colour: Color32,
+) {
     let mut left = rect.left() + 8.0;
-    for (index, (text, width)) in cells.iter().zip(WIDTHS).enumerate() {
+    for (index, (text, column)) in cells.zip(columns).enumerate() {
         let (x, align) = if index == 0 {
             (left, Align2::LEFT_CENTER)
         } else {
-            (left + width, Align2::RIGHT_CENTER)
+            (left + column.width, Align2::RIGHT_CENTER)
         };
         let at = pos2(x, rect.center().y);
         ui.painter().text(at, align, text, font.clone(), colour);
-        left += width;
+        left += column.width;
     }
-    let left = left + 4.0 * GRID;
-    let mut job = eframe::egui::text::LayoutJob::simple_singleline(
-        remark.to_owned(),
-        theme::small().resolve(ui.style()),
-        tokens.text_weak,
-    );
-    let width = (rect.right() - left - 4.0).max(0.0);
-    job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(width);
-    let galley = ui.painter().layout_job(job);
-    let at = pos2(left, rect.center().y - galley.size().y / 2.0);
-    ui.painter().galley(at, galley, tokens.text_weak);
 }
 
-fn head(ui: &mut Ui, texts: &Texts) {
-    let (response, rect) = line(ui, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::RowHeader, true, texts.gives_up));
+/// Writes a line of small print, cut where it is too long.
+fn small_print(ui: &Ui, rect: Rect, text: &str) {
+    let weak = Tokens::of(ui).text_weak;
     let font = theme::small().resolve(ui.style());
-    let free = format!("{}, {}", texts.free_row, texts.gib);
-    let names = [
-        texts.weights,
-        texts.context,
-        texts.users,
-        texts.speed_column,
-        &free,
-    ];
-    cells(ui, rect, names, texts.gives_up, &font, true);
+    let mut job = LayoutJob::simple_singleline(text.to_owned(), font, weak);
+    job.wrap = TextWrapping::truncate_at_width((rect.width() - 16.0).max(0.0));
+    let galley = ui.painter().layout_job(job);
+    let at = pos2(rect.left() + 8.0, rect.center().y - galley.size().y / 2.0);
+    ui.painter().galley(at, galley, weak);
 }
 
-fn row(ui: &mut Ui, texts: &Texts, found: &Found, best: bool, chosen: bool) -> Response {
-    let (response, rect) = line(ui, Sense::click());
+fn head(ui: &mut Ui, texts: &Texts, columns: &[Column]) {
+    let (response, rect) = line(ui, columns, ROW_HEIGHT, Sense::hover());
+    let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
+    let spoken = format!("{}, {}", titles.join(", "), texts.gives_up);
+    response.widget_info(|| WidgetInfo::labeled(Role::RowHeader, true, &spoken));
+    let font = theme::small().resolve(ui.style());
+    let weak = Tokens::of(ui).text_weak;
+    cells(ui, rect, columns, titles.into_iter(), &font, weak);
+}
+
+fn row(
+    ui: &mut Ui,
+    texts: &Texts,
+    columns: &[Column],
+    found: &Found,
+    best: bool,
+    chosen: bool,
+) -> Response {
+    let height = ROW_HEIGHT + REMARK_HEIGHT;
+    let (response, rect) = line(ui, columns, height, Sense::click());
     let tokens = Tokens::of(ui);
-    let figures = &found.choice.figures;
-    let speed = found.report.speed.as_ref();
-    let speed = speed.map_or_else(|| "–".to_owned(), |speed| format::range(speed.decode));
-    let free = found.report.tightest().map(DeviceReport::free);
-    let free = format::gib_difference(free.unwrap_or_default(), 1);
-    let spoken = format!("{}, {free}", sentence(texts, found));
+    let spoken = format!("{}, {}", sentence(texts, found), free(found));
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, chosen, &spoken));
     if chosen {
         ui.painter().rect_filled(rect, 0.0, tokens.selection);
@@ -131,12 +206,23 @@ fn row(ui: &mut Ui, texts: &Texts, found: &Found, best: bool, chosen: bool) -> R
         ("", false) => good_for,
         (gives_up, _) => gives_up,
     };
-    let context = grouped(figures.context_per_slot);
-    let users = figures.slots.to_string();
-    let free = free.trim_end_matches(" GiB");
-    let figures = [figures.weights.as_str(), &context, &users, &speed, free];
+    let figures: Vec<String> = columns
+        .iter()
+        .map(|column| (column.figure)(found))
+        .collect();
+    let figures = figures.iter().map(String::as_str);
     let font = TextStyle::Body.resolve(ui.style());
-    cells(ui, rect, figures, remark, &font, false);
+    let split = rect.top() + ROW_HEIGHT;
+    cells(
+        ui,
+        rect.with_max_y(split),
+        columns,
+        figures,
+        &font,
+        tokens.text,
+    );
+    let below = Rect::from_x_y_ranges(rect.x_range(), split - 6.0..=rect.bottom() - 4.0);
+    small_print(ui, below, remark);
     widgets::focus_ring(ui, rect.shrink(2.0), &response);
     response.on_hover_ui_at_pointer(|ui| details(ui, texts, found))
 }
@@ -157,12 +243,8 @@ pub(super) fn sentence(texts: &Texts, found: &Found) -> String {
         1 => parts.push(texts.one_user.to_owned()),
         users => parts.push(fill(texts.some_users, &[("count", &users.to_string())])),
     }
-    let (keys, values) = (&figures.cache.0, &figures.cache.1);
-    if keys == values && !keys.is_empty() {
-        parts.push(fill(texts.cache_in, &[("format", keys)]));
-    } else if !keys.is_empty() {
-        let both = format!("{keys}/{values}");
-        parts.push(fill(texts.cache_in, &[("format", &both)]));
+    if !figures.cache.0.is_empty() {
+        parts.push(fill(texts.cache_in, &[("format", &cache(figures))]));
     }
     let (on_gpu, layers) = figures.gpu_layers;
     if layers > 0 && on_gpu >= layers && figures.expert_layers_in_ram == 0 {

@@ -1,8 +1,8 @@
 //! The centre: the verdict, then the picture that was chosen.
 
 use eframe::egui::{
-    Align, Button, CentralPanel, Frame, Label, Layout, Margin, Rect, RichText, Role, ScrollArea,
-    Stroke, Ui, UiBuilder, Vec2, WidgetInfo, pos2,
+    Align, Button, CentralPanel, Frame, Layout, Margin, Rect, RichText, Role, ScrollArea, Stroke,
+    Ui, UiBuilder, Vec2, WidgetInfo, pos2,
 };
 
 use crate::app::command::{Command, Queue};
@@ -17,6 +17,7 @@ use crate::app::widgets;
 use crate::plan::Plan;
 use crate::report::Report;
 
+use super::bars::Judge;
 use super::context::Picture;
 use super::{advice, bars, curves, moments, options, speed, table, verdict};
 
@@ -34,12 +35,14 @@ pub(crate) fn picture(
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
             Frame::new()
                 .inner_margin(Margin::symmetric(22, 16))
-                .show(ui, |ui| match &context.live.report {
-                    Some(Ok(report)) => {
-                        wanted = report_ui(ui, context, report, plan, state, queue);
-                    }
-                    Some(Err(reason)) => problem(ui, context.texts, reason),
-                    None => empty(ui, context, queue),
+                .show(ui, |ui| {
+                    widgets::within(ui, |ui| match &context.live.report {
+                        Some(Ok(report)) => {
+                            wanted = report_ui(ui, context, report, plan, state, queue);
+                        }
+                        Some(Err(reason)) => problem(ui, context.texts, reason),
+                        None => empty(ui, context, queue),
+                    });
                 });
         });
     });
@@ -55,8 +58,8 @@ fn report_ui(
     queue: &mut Queue,
 ) -> Option<SweepKey> {
     let texts = context.texts;
-    uncounted(ui, context);
-    verdict::verdict(ui, texts, report, plan);
+    let unknown = uncounted(context);
+    verdict::verdict(ui, texts, report, plan, &unknown);
     speed::speed(ui, texts, report);
     advice::advice(ui, context, report, plan, queue);
     tabs(ui, texts, state.tab, queue);
@@ -65,8 +68,12 @@ fn report_ui(
         Tab::Memory => {
             moments::moments(ui, texts, report, &mut state.moment);
             let devices = moments::devices(report, state.moment);
-            let kept = report.margin_kept_by_engine();
-            bars::bars(ui, texts, devices, kept, &mut state.highlight);
+            let judge = match report.margin_kept_by_engine() {
+                _ if !unknown.is_empty() => Judge::Nobody,
+                true => Judge::Engine,
+                false => Judge::Plan,
+            };
+            bars::bars(ui, texts, devices, judge, &mut state.highlight);
             ui.add_space(3.0 * GRID);
             table::table(ui, texts, devices, &mut state.highlight);
             None
@@ -79,8 +86,8 @@ fn report_ui(
     }
 }
 
-/// Says what should be counted and cannot be.
-fn uncounted(ui: &mut Ui, context: &Picture<'_>) {
+/// What should be counted and cannot be, and why: without it nobody can say whether the plan fits.
+fn uncounted(context: &Picture<'_>) -> Vec<String> {
     let Picture {
         texts, subjects, ..
     } = context;
@@ -88,12 +95,10 @@ fn uncounted(ui: &mut Ui, context: &Picture<'_>) {
         (subjects.draft.failure(), texts.draft_failed),
         (subjects.beside.failure(), texts.beside_failed),
     ];
-    for (reason, text) in failed {
-        if let Some(reason) = reason {
-            let text = fill(text, &[("reason", reason)]);
-            ui.add(Label::new(RichText::new(text).color(Tokens::of(ui).bad)).wrap());
-        }
-    }
+    failed
+        .into_iter()
+        .filter_map(|(reason, text)| Some(fill(text, &[("reason", reason?)])))
+        .collect()
 }
 
 fn tabs(ui: &mut Ui, texts: &Texts, chosen: Tab, queue: &mut Queue) {

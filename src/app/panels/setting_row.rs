@@ -1,11 +1,11 @@
 //! One setting as a control, by its kind alone.
 
-use eframe::egui::{DragValue, Id, Label, Rect, RichText, TextEdit, Ui, pos2};
+use eframe::egui::{Id, Label, Rect, RichText, TextEdit, Ui, pos2};
 
 use crate::app::format;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, ROW, Tokens};
-use crate::app::widgets::{self, DropDown, Stops};
+use crate::app::widgets::{self, DropDown, NumberField, Stops};
 use crate::engine::setting::{Choice, Kind, Scope, Setting};
 use crate::plan::{Settings, Value};
 use crate::projection::grouped;
@@ -21,6 +21,8 @@ pub(super) struct Row<'a> {
     pub(super) limit: Limit,
 }
 
+/// Greatest share of one device that can be given by hand.
+const MOST_SHARE: f64 = 1_000_000.0;
 /// How far left of its row a pin is.
 const PIN: f32 = 9.0;
 
@@ -160,7 +162,7 @@ fn integer(
         Value::Text(word) => Some(word.as_str()),
         _ => None,
     };
-    let mut number = match (settings.get(row.setting.name), row.resolved, &value) {
+    let number = match (settings.get(row.setting.name), row.resolved, &value) {
         (Some(Value::Integer(number)), _, _)
         | (_, Some(Value::Integer(number)), _)
         | (_, None, Value::Integer(number)) => *number,
@@ -178,9 +180,7 @@ fn integer(
                 let weak = Tokens::of(ui).text_weak;
                 ui.visuals_mut().override_text_color = Some(weak);
             }
-            if number_field(ui, row, &mut number, stops) {
-                set = Some(Value::Integer(number));
-            }
+            set = number_field(ui, row, number, stops).map(Value::Integer);
         });
         for choice in words.iter().rev() {
             if widgets::chip(ui, choice, word == Some(*choice)).clicked() {
@@ -197,19 +197,18 @@ fn integer(
     ui.add_space(GRID / 2.0);
 }
 
-fn number_field(ui: &mut Ui, row: &Row<'_>, number: &mut i64, stops: Stops) -> bool {
-    let speed = (stops.high.saturating_sub(stops.low) as f64 / 400.0).clamp(0.05, 256.0);
-    let field = DragValue::new(number)
-        .speed(speed)
-        .range(stops.low..=stops.high)
-        .clamp_existing_to_range(false)
-        .update_while_editing(false)
-        .custom_formatter(|number, _| format::integer(number as i64))
-        .custom_parser(|text| format::parse_integer(text).map(|number| number as f64));
-    ui.add(field)
-        .accessible_name(row.setting.label)
-        .on_hover_text(row.setting.help)
-        .changed()
+fn number_field(ui: &mut Ui, row: &Row<'_>, number: i64, stops: Stops) -> Option<i64> {
+    let field = NumberField {
+        name: row.setting.label,
+        range: (stops.low as f64, stops.high as f64),
+        speed: (stops.high.saturating_sub(stops.low) as f64 / 400.0).clamp(0.05, 256.0),
+        decimals: 0,
+        prefix: "",
+        suffix: "",
+    };
+    let (response, other) = field.show(ui, number as f64);
+    response.on_hover_text(row.setting.help);
+    other.map(|number| number as i64)
 }
 
 /// How far one can go, as something to click.
@@ -284,22 +283,23 @@ fn proportions(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {
     let mut changed = false;
     ui.horizontal_wrapped(|ui| {
         for (index, share) in shares.iter_mut().enumerate() {
-            let mut number = match share {
+            let number = match share {
                 Value::Integer(number) => *number as f64,
                 Value::Number(number) => *number,
                 _ => 0.0,
             };
             let device = fill(row.texts.gpu_number, &[("gpu", &index.to_string())]);
-            let field = DragValue::new(&mut number)
-                .range(0.0..=1000.0)
-                .speed(0.05)
-                .max_decimals(2)
-                .custom_formatter(|share, _| ((share * 100.0).round() / 100.0).to_string());
-            let response = ui
-                .add(field)
-                .accessible_name(format!("{} {device}", row.setting.label))
-                .on_hover_text(device);
-            if response.changed() {
+            let field = NumberField {
+                name: &format!("{} {device}", row.setting.label),
+                range: (0.0, MOST_SHARE),
+                speed: 0.05,
+                decimals: 2,
+                prefix: "",
+                suffix: "",
+            };
+            let (response, other) = field.show(ui, number);
+            response.on_hover_text(device);
+            if let Some(number) = other {
                 changed = true;
                 *share = if number.fract() == 0.0 {
                     Value::Integer(number as i64)

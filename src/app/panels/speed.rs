@@ -13,7 +13,7 @@ use crate::speed::{Estimate, Figure, Speed};
 
 /// Shows the line of estimates; keeps its place where there are none.
 pub(super) fn speed(ui: &mut Ui, texts: &Texts, report: &Report) {
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         ui.set_min_height(16.0);
         ui.spacing_mut().item_spacing.x = 0.0;
         let Some(speed) = &report.speed else { return };
@@ -24,7 +24,7 @@ pub(super) fn speed(ui: &mut Ui, texts: &Texts, report: &Report) {
             let text = RichText::new(text)
                 .text_style(theme::small())
                 .color(Tokens::of(ui).text_weak);
-            let label = Label::new(text).truncate().sense(Sense::hover());
+            let label = Label::new(text).sense(Sense::hover());
             let why = speed.why.iter().find(|(known, _)| *known == figure);
             ui.add(label)
                 .on_hover_ui(|ui| explain(ui, texts, &help, why.map(|(_, why)| why)));

@@ -10,8 +10,34 @@ use crate::plan::Plan;
 use crate::projection::{Severity, grouped};
 use crate::report::{Report, Verdict};
 
-/// Shows the sentence and the figures beside it.
-pub(super) fn verdict(ui: &mut Ui, texts: &Texts, report: &Report, plan: &Plan) {
+/// Shows the sentence and the figures beside it; where something is `unknown`, that instead.
+pub(super) fn verdict(
+    ui: &mut Ui,
+    texts: &Texts,
+    report: &Report,
+    plan: &Plan,
+    unknown: &[String],
+) {
+    let margin = Margin::of_plan(&plan.fit);
+    if unknown.is_empty() {
+        judged(ui, texts, report, margin);
+    } else {
+        let tokens = Tokens::of(ui);
+        ui.heading(RichText::new(texts.unjudged).color(tokens.bad))
+            .on_hover_text(texts.unjudged_help);
+        for reason in unknown {
+            ui.add(Label::new(RichText::new(reason).color(tokens.bad)).wrap());
+        }
+    }
+    let figures = RichText::new(figures(texts, report, margin))
+        .text_style(theme::small())
+        .color(Tokens::of(ui).text_weak);
+    ui.add(Label::new(figures).wrap().sense(Sense::hover()))
+        .on_hover_text(texts.figures_help);
+}
+
+/// The sentence, and why an engine would refuse.
+fn judged(ui: &mut Ui, texts: &Texts, report: &Report, margin: Margin) {
     let tokens = Tokens::of(ui);
     let (word, mut rest) = sentence(texts, report);
     let last = report.moments.last().map(|moment| moment.name);
@@ -38,7 +64,6 @@ pub(super) fn verdict(ui: &mut Ui, texts: &Texts, report: &Report, plan: &Plan) 
                 eframe::egui::Align::BOTTOM,
             );
     }
-    let margin = Margin::of_plan(&plan.fit);
     let help = fill(help(texts, report), &[("margin", &margin.to_string())]);
     ui.label(job).on_hover_text(help);
     if report.verdict == Verdict::Refused {
@@ -50,12 +75,6 @@ pub(super) fn verdict(ui: &mut Ui, texts: &Texts, report: &Report, plan: &Plan) 
             ui.label(&note.message);
         }
     }
-    let figures = RichText::new(figures(texts, report, margin))
-        .text_style(theme::small())
-        .color(tokens.text_weak);
-    // One line whatever it says, so that the picture does not jump.
-    ui.add(Label::new(figures).truncate().sense(Sense::hover()))
-        .on_hover_text(texts.figures_help);
 }
 
 /// The coloured word and what follows it.

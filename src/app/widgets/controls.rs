@@ -120,6 +120,15 @@ pub(crate) fn chip_accent(ui: &mut Ui, text: &str) -> Response {
 
 /// A button of mere text in the accent's colour.
 pub(crate) fn link(ui: &mut Ui, text: &str) -> Response {
+    link_with(ui, text, TextWrapMode::Extend)
+}
+
+/// The same with as many lines as a long text needs.
+pub(crate) fn wrapped_link(ui: &mut Ui, text: &str) -> Response {
+    link_with(ui, text, TextWrapMode::Wrap)
+}
+
+fn link_with(ui: &mut Ui, text: &str, wrap: TextWrapMode) -> Response {
     let tokens = Tokens::of(ui);
     let label = RichText::new(text)
         .text_style(theme::small())
@@ -128,11 +137,7 @@ pub(crate) fn link(ui: &mut Ui, text: &str) -> Response {
     tinted(ui, clear, clear, Stroke::NONE, |ui| {
         ui.spacing_mut().button_padding = Vec2::new(0.0, 2.0);
         ui.spacing_mut().interact_size.y = 18.0;
-        ui.add(
-            Button::new(label)
-                .frame(false)
-                .wrap_mode(TextWrapMode::Extend),
-        )
+        ui.add(Button::new(label).frame(false).wrap_mode(wrap))
     })
 }
 
@@ -168,22 +173,21 @@ fn tinted(
     edge: Stroke,
     add: impl FnOnce(&mut Ui) -> Response,
 ) -> Response {
-    let response = ui
-        .scope(|ui| {
-            let widgets = &mut ui.visuals_mut().widgets;
-            for (visuals, fill) in [
-                (&mut widgets.inactive, fill),
-                (&mut widgets.hovered, hover),
-                (&mut widgets.active, hover),
-                (&mut widgets.open, hover),
-            ] {
-                visuals.weak_bg_fill = fill;
-                visuals.bg_fill = fill;
-                visuals.bg_stroke = edge;
-            }
-            add(ui)
-        })
-        .inner;
+    // No scope: in one, a button at the end of a row would not go on to the next.
+    let style = ui.style().clone();
+    let widgets = &mut ui.visuals_mut().widgets;
+    for (visuals, fill) in [
+        (&mut widgets.inactive, fill),
+        (&mut widgets.hovered, hover),
+        (&mut widgets.active, hover),
+        (&mut widgets.open, hover),
+    ] {
+        visuals.weak_bg_fill = fill;
+        visuals.bg_fill = fill;
+        visuals.bg_stroke = edge;
+    }
+    let response = add(ui);
+    ui.set_style(style);
     focus_ring(ui, response.rect, &response);
     response
 }
