@@ -119,10 +119,8 @@ struct File {
 fn vocab_size(config: &Map<String, Value>) -> Option<u64> {
     let own = config.get("vocab_size").and_then(Value::as_u64);
     own.or_else(|| {
-        let parts = config.values().filter_map(Value::as_object);
-        parts
-            .filter_map(|part| part.get("vocab_size").and_then(Value::as_u64))
-            .next()
+        let mut parts = config.values().filter_map(Value::as_object);
+        parts.find_map(|part| part.get("vocab_size").and_then(Value::as_u64))
     })
 }
 
