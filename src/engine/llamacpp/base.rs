@@ -3,10 +3,10 @@
 use super::config;
 use super::file_type::FileType;
 use super::launch;
-use super::measure::Subject;
 use super::project::{self, Extent};
 use super::remedies;
 use super::settings;
+use super::subject::Subject;
 use crate::engine::launch::{Launch, LaunchInputs, Word};
 use crate::engine::search::Probe;
 use crate::engine::setting::Setting;

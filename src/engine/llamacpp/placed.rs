@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::auto::Overflow;
 use super::config::{self, Config, SplitMode};
 use super::host::Loader;
-use super::measure::{Measured, Subject};
+use super::measure::Measured;
 use super::placement::{self, Device, Placement, PlacementConfig, Rows, Sliced};
+use super::subject::Subject;
 use crate::projection::Term;
 use crate::units::Bytes;
 

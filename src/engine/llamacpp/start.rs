@@ -3,7 +3,7 @@
 use super::config::{self, Config, GpuLayers, Override};
 use super::file_type::FileType;
 use super::limits::slack;
-use super::measure::Subject;
+use super::subject::Subject;
 use super::tensors::Architecture;
 use crate::engine::Inputs;
 use crate::engine::largest::largest;

@@ -6,9 +6,10 @@ mod line;
 use line::{Adapter, Targets};
 
 use super::config::Shape;
-use super::measure::{Placed, Subject};
 use super::parts::Parts;
+use super::placed::Placed;
 use super::placement::Device;
+use super::subject::Subject;
 use super::tensors::{Layer, Network, Row, Stored};
 use crate::engine::Inputs;
 use crate::model::product;

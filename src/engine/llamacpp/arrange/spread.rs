@@ -4,7 +4,7 @@ use super::desk::{Change, Desk, number};
 use super::solve::{Layout, MATRICES, Room, Spread, Unit, solve};
 use super::trial::{self, Trial};
 use crate::engine::Inputs;
-use crate::engine::llamacpp::measure::Subject;
+use crate::engine::llamacpp::subject::Subject;
 use crate::engine::llamacpp::tensors::{Layer, Matrix};
 use crate::plan::Value;
 use crate::units::Bytes;

@@ -5,7 +5,7 @@ use super::fit::{Fitted, Limits, Status, fit};
 use super::{DryRun, Used};
 use crate::engine::llamacpp::compute::Purpose;
 use crate::engine::llamacpp::config::{Config, Context, GpuLayers, Override, SplitMode};
-use crate::engine::llamacpp::measure::Subject;
+use crate::engine::llamacpp::subject::Subject;
 use crate::model::FeedForward;
 use crate::projection::{Note, grouped};
 use crate::units::Bytes;
@@ -13,7 +13,15 @@ use crate::units::Bytes;
 /// First version that fits by itself (ggml-org/llama.cpp#16653, December 2025).
 const SINCE: &str = "2025-12";
 
-/// Fills in what the plan leaves open, as the engine would; what it decided, where it decided anything.
+/// What fitting made of a plan.
+struct Chosen {
+    fitted: Fitted,
+    config: Config,
+    notes: Vec<Note>,
+}
+
+/// Fills in what the plan leaves open, as the engine would; what it decided, where it decided anything. Kept, since
+/// whatever is asked about a plan asks this first.
 pub(in super::super) fn choose(
     subject: &Subject<'_>,
     config: &mut Config,
@@ -24,18 +32,24 @@ pub(in super::super) fn choose(
     if !open || !runs(subject, config) {
         return None;
     }
+    let key = (&*config, subject.key());
+    let chosen = subject.inputs.memo.get(&key, || chosen(subject, config));
+    notes.extend(chosen.notes.iter().cloned());
+    *config = chosen.config.clone();
+    Some(chosen.fitted.clone())
+}
+
+fn chosen(subject: &Subject<'_>, config: &Config) -> Chosen {
     let limits = limits(subject, config);
-    let fitted = fit(
-        &limits,
-        &Run {
-            subject,
-            config: &*config,
-        },
-    );
+    let fitted = fit(&limits, &Run { subject, config });
     let asked = config.asked_context(subject.trained);
-    *config = applied(config, &fitted.candidate);
-    remark(&fitted, &limits, asked, notes);
-    Some(fitted)
+    let mut notes = Vec::new();
+    remark(&fitted, &limits, asked, &mut notes);
+    Chosen {
+        config: applied(config, &fitted.candidate),
+        fitted,
+        notes,
+    }
 }
 
 /// Whether the engine fits what is left to it.
@@ -160,18 +174,30 @@ struct Run<'a> {
     config: &'a Config,
 }
 
+impl Run<'_> {
+    fn rules(&self, candidate: &Candidate) -> Vec<Overflow> {
+        let blocks = u64::from(self.subject.fitted_blocks());
+        let layers = candidate.layers.as_ref();
+        layers.map_or_else(Vec::new, |devices| overflows(devices, blocks))
+    }
+}
+
 impl DryRun for Run<'_> {
     fn measure(&self, candidate: &Candidate) -> Vec<Used> {
         let config = applied(self.config, candidate);
-        let blocks = u64::from(self.subject.fitted_blocks());
-        let rules = candidate
-            .layers
-            .as_ref()
-            .map_or_else(Vec::new, |devices| overflows(devices, blocks));
+        let rules = self.rules(candidate);
         // What cannot be placed is refused by the projection itself.
         self.subject
             .measure(&config, &rules, Purpose::DryRun)
             .map_or_else(|_| Vec::new(), |measured| measured.fitted())
+    }
+
+    fn least(&self, candidate: &Candidate) -> Vec<i64> {
+        let config = applied(self.config, candidate);
+        let rules = self.rules(candidate);
+        self.subject
+            .least(&config, &rules)
+            .unwrap_or_else(|_| Vec::new())
     }
 }
 

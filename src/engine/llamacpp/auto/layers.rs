@@ -20,13 +20,23 @@ pub(super) fn fill_from_the_back(search: &Search<'_>) -> Measured {
             continue;
         }
         let last = device + 1 == devices;
-        let mut high = search.measure(with(&best.devices, device, |layers| {
-            layers.layers = unassigned;
-            if search.experts {
-                // The output layer has no parts.
-                layers.partial = if last { unassigned - 1 } else { unassigned };
-            }
-        }));
+        let more = |devices: &[DeviceLayers], step: u32| {
+            with(devices, device, |layers| {
+                layers.layers += step;
+                if search.experts {
+                    // The output layer has no parts.
+                    layers.partial += if last && layers.partial == 0 {
+                        step - 1
+                    } else {
+                        step
+                    };
+                }
+            })
+        };
+        if !search.could_hold_more(device, &best, unassigned, |step| more(&best.devices, step)) {
+            continue;
+        }
+        let mut high = search.measure(more(&best.devices, unassigned));
         if search.holds(&high, device) {
             best = high;
             continue;
@@ -34,16 +44,7 @@ pub(super) fn fill_from_the_back(search: &Search<'_>) -> Measured {
         let mut delta = high.layers(device).layers - best.layers(device).layers;
         while delta > 1 {
             let step = search.step(device, delta, &best, &high);
-            let test = search.measure(with(&best.devices, device, |layers| {
-                layers.layers += step;
-                if search.experts {
-                    layers.partial += if last && layers.partial == 0 {
-                        step - 1
-                    } else {
-                        step
-                    };
-                }
-            }));
+            let test = search.measure(more(&best.devices, step));
             if search.holds(&test, device) {
                 best = test;
             } else {

@@ -36,8 +36,16 @@ pub(super) fn fill_from_the_front(search: &Search<'_>, filled: Measured) -> Vec<
 /// Whole layers on one device.
 fn convert(search: &Search<'_>, mut state: State, device: usize) -> State {
     let devices = search.targets.len();
+    let all = all_to(&state, device);
+    let full_of_all = all.get(device).map_or(0, |layers| layers.full());
+    let between = full_of_all.saturating_sub(state.measured.layers(device).full());
+    let more = |step: u32| moved(&state, device, step).0;
+    let some = || search.could_hold_more(device, &state.measured, between, more);
+    if !search.could_hold(all.clone(), device) && !some() {
+        return state;
+    }
     let mut high = State {
-        measured: search.measure(all_to(&state, device)),
+        measured: search.measure(all),
         dense_start: devices.saturating_sub(1),
     };
     if search.holds(&high.measured, device) {
@@ -47,7 +55,11 @@ fn convert(search: &Search<'_>, mut state: State, device: usize) -> State {
     let mut delta = full(&high).saturating_sub(full(&state));
     while delta > 1 {
         let step = search.step(device, delta, &state.measured, &high.measured);
-        let test = moved(search, &state, device, step);
+        let (layers, dense_start) = moved(&state, device, step);
+        let test = State {
+            measured: search.measure(layers),
+            dense_start,
+        };
         if search.holds(&test.measured, device) {
             state = test;
         } else {
@@ -80,8 +92,8 @@ fn all_to(state: &State, device: usize) -> Vec<DeviceLayers> {
     layers
 }
 
-/// `step` layers moved from the first devices that have layers without experts.
-fn moved(search: &Search<'_>, state: &State, device: usize, step: u32) -> State {
+/// `step` layers moved from the first devices that have layers without experts, and the first device that then has some.
+fn moved(state: &State, device: usize, step: u32) -> (Vec<DeviceLayers>, usize) {
     let mut layers = state.measured.devices.clone();
     let mut start = state.dense_start;
     let mut converted = 0;
@@ -102,10 +114,7 @@ fn moved(search: &Search<'_>, state: &State, device: usize, step: u32) -> State 
         }
         start += 1;
     }
-    State {
-        measured: search.measure(layers),
-        dense_start: start,
-    }
+    (layers, start)
 }
 
 /// A part of one more layer, the rest on the next device or in main memory.
@@ -131,7 +140,11 @@ fn extra(search: &Search<'_>, state: State, device: usize) -> State {
         target.overflow = next;
     });
     let attempt = |first: Fraction| {
-        let measured = search.measure(with(&layers, device, |target| target.first = first));
+        let layers = with(&layers, device, |target| target.first = first);
+        if !search.could_hold(layers.clone(), device) {
+            return None;
+        }
+        let measured = search.measure(layers);
         let below = |device: usize| measured.on(device) < search.target(device);
         let fits = below(device) && next.is_none_or(below);
         fits.then_some(State {

@@ -27,4 +27,7 @@ pub(super) struct Used {
 pub(super) trait DryRun {
     /// What every GPU would hold, the host last.
     fn measure(&self, candidate: &Candidate) -> Vec<Used>;
+
+    /// What every GPU would hold at least: the same without compute buffers, for which graphs have to be made.
+    fn least(&self, candidate: &Candidate) -> Vec<i64>;
 }

@@ -43,6 +43,47 @@ impl Search<'_> {
         measured.on(device) <= self.target(device)
     }
 
+    /// Whether a device could hold a distribution, as far as can be said without its graph.
+    pub(super) fn could_hold(&self, devices: Vec<DeviceLayers>, device: usize) -> bool {
+        let target = self.target(device);
+        if target < 0 {
+            return false;
+        }
+        let candidate = Candidate {
+            context: self.context,
+            layers: Some(devices),
+            experts_on_host: false,
+        };
+        let least = self.run.least(&candidate);
+        least.get(device).is_none_or(|least| *least <= target)
+    }
+
+    /// Whether a device that holds `low` could hold any of `1..=most` layers more, which `more` adds. Where not even
+    /// `low` leaves it its room, the engine's search tries one number after the other, down from the most: a number that
+    /// takes too much without its graph needs no graph.
+    pub(super) fn could_hold_more(
+        &self,
+        device: usize,
+        low: &Measured,
+        most: u32,
+        more: impl Fn(u32) -> Vec<DeviceLayers>,
+    ) -> bool {
+        // More layers never take less, and there are no more than all blocks and the output layer.
+        let (mut few, mut many) = (0, most.min(self.blocks).saturating_add(2));
+        while many - few > 1 {
+            let middle = few + (many - few) / 2;
+            if self.could_hold(more(middle), device) {
+                few = middle;
+            } else {
+                many = middle;
+            }
+        }
+        let mut numbers = 1..=few;
+        few > 0
+            && (self.holds(low, device)
+                || numbers.any(|number| self.holds(&self.measure(more(number)), device)))
+    }
+
     /// The next number of layers to try between two bounds that are `delta` apart (method of false position).
     pub(super) fn step(&self, device: usize, delta: u32, low: &Measured, high: &Measured) -> u32 {
         let room = self.target(device).saturating_sub(low.on(device));

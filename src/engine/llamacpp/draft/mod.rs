@@ -14,8 +14,9 @@ pub(super) use speculation::{SpecType, Speculation};
 
 use super::compute::Purpose;
 use super::config::{Config, Shape};
-use super::measure::{Placed, Subject};
 use super::parts::Parts;
+use super::placed::Placed;
+use super::subject::Subject;
 use crate::projection::{Part, Term};
 
 /// What drafts, on its devices.

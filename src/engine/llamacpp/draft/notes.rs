@@ -3,8 +3,8 @@
 use super::SpecType;
 use super::settings::of_draft;
 use crate::engine::llamacpp::config::Config;
-use crate::engine::llamacpp::measure::Subject;
 use crate::engine::llamacpp::notes::refusals;
+use crate::engine::llamacpp::subject::Subject;
 use crate::model::Model;
 use crate::projection::Note;
 

@@ -1,7 +1,7 @@
 //! What the model file makes of a plan.
 
 use crate::engine::llamacpp::config::{Config, Override};
-use crate::engine::llamacpp::measure::Subject;
+use crate::engine::llamacpp::subject::Subject;
 use crate::engine::llamacpp::tensors::{Layer, Row};
 use crate::projection::Note;
 

@@ -7,8 +7,8 @@ use pictures::Sizes;
 
 use super::compute::{Picture, picture_buffers};
 use super::config::Device;
-use super::measure::Subject;
 use super::parts::Parts;
+use super::subject::Subject;
 use crate::engine::Inputs;
 use crate::model::{Encoder, TowerKind, Vision, product};
 use crate::plan::Value;
