@@ -3,6 +3,7 @@
 use super::config;
 use super::file_type::FileType;
 use super::launch;
+use super::limits;
 use super::project::{self, Extent};
 use super::remedies;
 use super::settings;
@@ -54,6 +55,12 @@ pub(in crate::engine) fn project(inputs: &Inputs<'_>) -> Outcome {
 /// engine would not start.
 pub(in crate::engine) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
     remedies::room(inputs, margin)
+}
+
+/// Whether the weights alone are more than all devices together have free.
+pub(in crate::engine) fn exceeds_everything(inputs: &Inputs<'_>) -> bool {
+    super::arrange::subject(inputs)
+        .is_some_and(|(subject, config)| limits::exceeds_everything(&subject, &config))
 }
 
 /// What comes of settings, without the reasons; `None` where the engine would not start.

@@ -2,7 +2,7 @@
 
 use super::auto::{self, Fitted, Overflow, Used, largest, last_of};
 use super::compute::Purpose;
-use super::config::{CELL_PADDING, Config, Context, Shape};
+use super::config::{CELL_PADDING, Config, Context, Shape, SplitMode};
 use super::host::{gpu_overhead_bytes, host_overhead_bytes};
 use super::kv_cache;
 use super::measure::Measured;
@@ -68,6 +68,9 @@ pub(super) fn longest_context(
     };
     let key = ("context", asked.with_context(0), subject.key());
     let steps = subject.inputs.memo.get(&key, || {
+        if exceeds_everything(subject, asked) {
+            return None;
+        }
         let with = |steps: u64| asked.with_context(steps.saturating_mul(step));
         let whole = fitted.is_none_or(|fitted| fitted.candidate.layers.is_none());
         if whole && fits_for_sure(subject, &with(most), planned) {
@@ -81,6 +84,24 @@ pub(super) fn longest_context(
         })
     });
     steps.map(|steps| steps.saturating_mul(step))
+}
+
+/// Whether the weights alone are more than all devices together have free: then no context, no number of slots and no
+/// place of any layer makes the plan fit, and nothing need be measured.
+pub(super) fn exceeds_everything(subject: &Subject<'_>, config: &Config) -> bool {
+    // Where matrices are cut, what each part takes is another matter.
+    if !matches!(config.split_mode, SplitMode::Layer | SplitMode::None) {
+        return false;
+    }
+    let rows = subject.table.rows.iter().filter(|row| row.tensor.loaded);
+    let least: Bytes = rows.map(|row| row.gpu_bytes.min(row.host_bytes)).sum();
+    let machine = subject.inputs.machine;
+    let gpus = subject.devices.iter().map(|device| {
+        let memory = device.gpu.memory;
+        memory.usable.saturating_sub(memory.in_use)
+    });
+    let free = gpus.sum::<Bytes>() + machine.host.ram.saturating_sub(machine.host.in_use);
+    least > free
 }
 
 /// Whether a longer context fits even if the compute buffers grew in proportion. They grow by less: some of what is in
@@ -126,6 +147,9 @@ pub(super) fn most_slots(
     };
     let key = ("slots", with_slots(1), overflows, subject.key());
     let most = subject.inputs.memo.get(&key, || {
+        if exceeds_everything(subject, config) {
+            return None;
+        }
         last_of(&slot_numbers(), |slots| {
             slack(
                 subject,

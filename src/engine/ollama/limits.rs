@@ -7,6 +7,7 @@ use super::placement::Placement;
 use super::project::{fits_itself, room};
 use super::translate::{Translation, number, translate, with_settings};
 use crate::engine::largest::largest;
+use crate::engine::llamacpp::base;
 use crate::engine::{Inputs, Margin};
 use crate::plan::{Settings, Value};
 
@@ -118,6 +119,9 @@ impl Search<'_> {
                 .into_iter()
                 .rev()
                 .find_map(|(first, last)| {
+                    if self.exceeds_everything(first) {
+                        return None;
+                    }
                     largest(first, last, |steps| {
                         let settings = self.with(steps);
                         let inputs = with_settings(self.inputs, &settings);
@@ -126,6 +130,13 @@ impl Search<'_> {
                 })
         });
         *found
+    }
+
+    /// Whether not even the weights fit, for any number of the stretch that starts here.
+    fn exceeds_everything(&self, first: u64) -> bool {
+        let settings = self.with(first);
+        let inputs = with_settings(self.inputs, &settings);
+        base::exceeds_everything(&translate(&inputs).inputs(&inputs))
     }
 
     /// First and last steps of the stretches over which nothing is decided otherwise.

@@ -141,7 +141,8 @@ fn extra(search: &Search<'_>, state: State, device: usize) -> State {
     });
     let attempt = |first: Fraction| {
         let layers = with(&layers, device, |target| target.first = first);
-        if !search.could_hold(layers.clone(), device) {
+        let could = |device: usize| search.could_hold(layers.clone(), device);
+        if !could(device) || !next.is_none_or(could) {
             return None;
         }
         let measured = search.measure(layers);

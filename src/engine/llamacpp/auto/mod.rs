@@ -6,6 +6,8 @@ mod fit;
 mod layers;
 mod mixture;
 mod search;
+#[cfg(test)]
+mod tests;
 
 pub(super) use crate::engine::largest::{largest, last_of};
 pub(super) use candidate::{Fraction, Overflow, gpu_layers, overflows};
