@@ -100,8 +100,8 @@ pub enum Error {
         /// The figure's name.
         field: &'static str,
     },
-    /// No bandwidth at all.
-    #[error("`ram_bandwidth_gb_s` in [machine] must be a positive number")]
+    /// A bandwidth that no memory has.
+    #[error("`ram_bandwidth_gb_s` in [machine] must be between 0.1 and 100,000 GB/s")]
     RamBandwidth,
     /// A preset file cannot be read.
     #[error("{reason} in {file}")]

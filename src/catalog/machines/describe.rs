@@ -1,5 +1,7 @@
 //! A machine from the words of a plan.
 
+use std::ops::RangeInclusive;
+
 use super::Error;
 use crate::catalog::gpus::{GpuCatalog, parse_capability};
 use crate::catalog::names;
@@ -10,6 +12,10 @@ use crate::units::{Bytes, MIB};
 /// One PiB, more than any machine has: nothing that is added to it or multiplied by its cards comes near the largest
 /// number.
 pub(super) const MOST_MIB: u64 = 1 << 30;
+
+/// What memory may reach: a tenth of the slowest channel of SDRAM (PC-66, 0.5 GB/s) is nothing that a model runs on, and
+/// ten times the fastest stacks of today (8 TB/s of B200) is more than anyone has announced.
+const BANDWIDTHS_GB_S: RangeInclusive<f64> = 0.1..=100_000.0;
 
 /// The machine that a table describes; what it leaves open is the detected machine's.
 pub(super) fn described(
@@ -39,7 +45,7 @@ pub(super) fn described(
         host.in_use = Bytes::from_mib(mib).min(host.ram);
     }
     if let Some(bandwidth) = reference.ram_bandwidth_gb_s {
-        if !bandwidth.is_finite() || bandwidth <= 0.0 {
+        if !BANDWIDTHS_GB_S.contains(&bandwidth) {
             return Err(Error::RamBandwidth);
         }
         host.bandwidth_gb_s = Some(bandwidth);
@@ -136,8 +142,10 @@ fn card(reference: &GpuRef, os: Os, host: &Host, catalog: &GpuCatalog) -> Result
         card.memory.total = card.memory.total.max(usable);
     }
     if let Some(bandwidth) = reference.bandwidth_gb_s {
-        if !bandwidth.is_finite() || bandwidth <= 0.0 {
-            return Err(figure("`bandwidth_gb_s` must be a positive number"));
+        if !BANDWIDTHS_GB_S.contains(&bandwidth) {
+            return Err(figure(
+                "`bandwidth_gb_s` must be between 0.1 and 100,000 GB/s",
+            ));
         }
         card.bandwidth_gb_s = Some(bandwidth);
     }

@@ -186,10 +186,18 @@ fn what_makes_no_sense_is_refused_in_words() {
         "ram_mib = 1\ngpus = [{ name = \"RTX 4090\", bandwidth_gb_s = nan }]",
         "bandwidth_gb_s",
     );
-    refused(
-        "ram_mib = 1\ngpus = []\nram_bandwidth_gb_s = 0",
-        "ram_bandwidth_gb_s",
-    );
+    for bandwidth in ["0", "1e300", "1e-300", "inf"] {
+        refused(
+            &format!("ram_mib = 1\ngpus = []\nram_bandwidth_gb_s = {bandwidth}"),
+            "`ram_bandwidth_gb_s` in [machine] must be between",
+        );
+        refused(
+            &format!(
+                "ram_mib = 1\ngpus = [{{ name = \"RTX 4090\", bandwidth_gb_s = {bandwidth} }}]"
+            ),
+            "`bandwidth_gb_s` must be between",
+        );
+    }
     refused(
         "ram_mib = 1\ngpus = [{ name = \"x\", vram_mib = 1, usable_mib = 2 }]",
         "usable_mib",
