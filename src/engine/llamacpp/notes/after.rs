@@ -81,8 +81,10 @@ fn context(seen: &Seen<'_>, notes: &mut Vec<Note>) {
             Note::hint(
                 "context-is-shared-out",
                 format!(
-                    "Each of {} slots has {per_slot} tokens of the {asked}.",
-                    seen.shape.streams
+                    "Each of {} slots has {} tokens of the {}.",
+                    seen.shape.streams,
+                    grouped(per_slot),
+                    grouped(asked)
                 ),
             )
             .on("parallel"),
