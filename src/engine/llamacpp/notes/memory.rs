@@ -188,7 +188,7 @@ fn held(seen: &Seen<'_>, need: &Need, notes: &mut Vec<Note>) {
             format!(
                 "{mapped} of weights must stay in main memory while the server runs. They are pages of the file: should \
                  another program need the room, the system drops them and the model slows down to the speed of the disk. \
-                 Read instead of mapped they are pinned for the GPU, which also reads prompts faster."
+                 Read instead of mapped they are pinned for the GPU and stay."
             ),
         )
         .on("load_mode");
@@ -223,7 +223,7 @@ fn pinned(seen: &Seen<'_>, notes: &mut Vec<Note>) {
                 "pinned-memory-limit",
                 format!(
                     "{pinned} would be pinned for the GPU, and Windows lets a driver pin about half of main memory ({}). \
-                     The engine then takes ordinary memory: it works, and prompts are read more slowly.",
+                     The engine then takes ordinary memory, which works too.",
                     ram.mul_ratio(1, 2)
                 ),
             )
