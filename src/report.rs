@@ -82,7 +82,8 @@ pub struct DeviceReport {
     pub driver_total: Bytes,
     /// In use by others.
     pub in_use: Bytes,
-    /// Part of `in_use` that further plans take which run beside this one.
+    /// Part of `in_use` that further plans take which run beside this one; of main memory that a GPU shares, what this plan
+    /// takes of the pool too.
     pub beside: Vec<Neighbour>,
     /// To be kept free; nothing on the host, which has no hidden user.
     pub margin: Bytes,

@@ -146,14 +146,32 @@ fn memory(report: &Report) -> String {
     row(&mut table, "total", report, |device| {
         device.total().get() as f64
     });
+    for plan in neighbours(report) {
+        row(&mut table, plan, report, |device| {
+            let here = device.beside.iter().filter(|beside| beside.plan == plan);
+            here.map(|beside| beside.bytes.get() as f64).sum()
+        });
+    }
     row(&mut table, "in use by others", report, |device| {
-        device.in_use.get() as f64
+        device.in_use_by_others().get() as f64
     });
     row(&mut table, "capacity", report, |device| {
         device.capacity.get() as f64
     });
     row(&mut table, "free", report, |device| device.free() as f64);
     table.text()
+}
+
+/// What takes of the devices beside this plan, each once.
+fn neighbours(report: &Report) -> Vec<&str> {
+    let all = report.devices.iter().flat_map(|device| &device.beside);
+    let mut plans: Vec<&str> = Vec::new();
+    for plan in all.map(|beside| beside.plan.as_str()) {
+        if !plans.contains(&plan) {
+            plans.push(plan);
+        }
+    }
+    plans
 }
 
 fn row(table: &mut Table, label: &str, report: &Report, bytes: impl Fn(&DeviceReport) -> f64) {

@@ -46,11 +46,14 @@ pub(super) fn lines(export: &Export<'_>) -> Vec<String> {
 }
 
 fn device(device: &DeviceReport) -> String {
-    let others = if device.in_use == Bytes::ZERO {
-        String::new()
-    } else {
-        format!(", {} in use by others", device.in_use)
-    };
+    let mut others = String::new();
+    for neighbour in &device.beside {
+        others.push_str(&format!(", {} by {}", neighbour.bytes, neighbour.plan));
+    }
+    let unplanned = device.in_use_by_others();
+    if unplanned != Bytes::ZERO {
+        others.push_str(&format!(", {unplanned} in use by others"));
+    }
     format!(
         "  {} {}: {} of {} usable{others}",
         device.id,

@@ -55,8 +55,20 @@ pub(super) fn reports(
     for (index, report) in reports.iter_mut().enumerate() {
         report.beside = neighbours(request.beside, index);
     }
+    if let (Some(_), [pool, host]) = (request.machine.pool(), reports.as_mut_slice()) {
+        host.beside.clone_from(&pool.beside);
+        if pool.total() > Bytes::ZERO {
+            host.beside.push(Neighbour {
+                plan: IN_THE_POOL.to_owned(),
+                bytes: pool.total(),
+            });
+        }
+    }
     reports
 }
+
+/// What a plan takes of the memory that its GPU shares with the processor, as main memory sees it.
+const IN_THE_POOL: &str = "this plan, in the shared memory";
 
 fn plain(machine: &Machine, margin: Margin, terms: &[DeviceTerms]) -> Vec<DeviceReport> {
     if let Some(pool) = machine.pool() {
