@@ -182,7 +182,7 @@ pub struct Derived {
     pub file_bytes: Bytes,
     /// Loaded bytes over all devices, duplicates counted.
     pub weights_bytes: Bytes,
-    /// 8 × `file_bytes` / `params_total`.
+    /// 8 × `file_bytes` / the weights in that file: blocks that are in it and not loaded count on both sides.
     pub bits_per_weight: f64,
     /// Growth over all devices per token of context, at the planned context.
     pub kv_bytes_per_token: f64,

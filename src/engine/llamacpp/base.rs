@@ -1,7 +1,6 @@
 //! What an engine builds on that starts `llama-server` itself.
 
 use super::config;
-use super::file_type::FileType;
 use super::launch;
 use super::limits;
 use super::project::{self, Extent};
@@ -36,7 +35,7 @@ pub(in crate::engine) struct File {
 /// The file of these weights; `None` where the engine would refuse.
 pub(in crate::engine) fn file(inputs: &Inputs<'_>) -> Option<File> {
     let config = config::read(inputs.settings, inputs.draft.is_some(), &mut Vec::new());
-    let file_type = config.weights.parse::<FileType>().ok()?;
+    let file_type = config.file_type(inputs.model)?;
     let subject = Subject::alone(*inputs, &config, file_type, Vec::new()).ok()?;
     Some(File {
         bytes: subject.table.file_bytes(),

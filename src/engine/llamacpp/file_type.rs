@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::tensors::Architecture;
+use crate::model::Model;
 use crate::quant::Type;
 
 /// What a model file is quantized to: a name for a mixture of tensor types.
@@ -89,6 +91,15 @@ impl FileType {
         Self::IQ1_S,
         Self::Q1_0,
     ];
+
+    /// The one that a model is usually had in: experts in MXFP4 where it is published that way (gpt-oss), else a mixture
+    /// made of 16 bits by others.
+    pub fn usual(model: &Model) -> Self {
+        match Architecture::of(model) {
+            Ok(Architecture::GptOss) => Self::MXFP4_MOE,
+            _ => Self::Q4_K_M,
+        }
+    }
 
     /// The engine's own spelling ("Q4_K_M").
     pub const fn name(self) -> &'static str {

@@ -3,7 +3,6 @@
 use super::auto::{self, Fitted};
 use super::compute::Purpose;
 use super::config::{self, Config};
-use super::file_type::FileType;
 use super::host::{cache_terms, gpu_overhead, host_overhead, loading, locked_between};
 use super::limits;
 use super::measure::Measured;
@@ -31,8 +30,8 @@ pub(super) fn project(inputs: &Inputs<'_>, extent: Extent) -> Outcome {
     let mut notes = Vec::new();
     let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
-    let Ok(file_type) = config.weights.parse::<FileType>() else {
-        let word = &config.weights;
+    let Some(file_type) = config.file_type(inputs.model) else {
+        let word = config.weights.as_deref().unwrap_or_default();
         notes.push(
             Note::error(
                 "unknown-file-type",
@@ -193,17 +192,12 @@ fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
     let full = extent == Extent::Full;
     let parameters = subject.inputs.model.parameters();
     let file_bytes = subject.table.file_bytes();
-    let total = parameters.text();
     Derived {
-        params_total: total,
+        params_total: parameters.text(),
         params_active: parameters.active(),
         file_bytes,
         weights_bytes: measured.placed.total(),
-        bits_per_weight: if total == 0 {
-            0.0
-        } else {
-            8.0 * file_bytes.get() as f64 / total as f64
-        },
+        bits_per_weight: subject.table.bits_per_weight(),
         kv_bytes_per_token: limits::bytes_per_token(subject, config, measured),
         max_context_tokens: full
             .then(|| limits::longest_context(subject, asked, measured, fitted))

@@ -3,13 +3,12 @@
 use super::arrange::LADDER;
 use super::auto;
 use super::config::{self, Config, Flash, GpuLayers};
-use super::file_type::FileType;
 use super::limits;
 use super::notes;
 use super::parts;
 use super::subject::Subject;
 use crate::engine::{Derived, Inputs, Margin, Remedy, Step};
-use crate::model::FeedForward;
+use crate::model::{FeedForward, Model};
 use crate::plan::{Settings, Value};
 use crate::projection::{Severity, grouped};
 
@@ -22,7 +21,7 @@ pub(super) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
     let mut notes = Vec::new();
     let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
-    let file_type = config.weights.parse::<FileType>().ok()?;
+    let file_type = config.file_type(inputs.model)?;
     let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
     let architecture = subject.table.architecture;
     let gpus = inputs.machine.gpus.len();
@@ -66,7 +65,7 @@ pub(super) fn remedies(inputs: &Inputs<'_>, resolved: &Settings, derived: &Deriv
         experts(inputs),
         micro_batch(&config),
         context(resolved, derived),
-        weights(&config),
+        weights(&config, inputs.model),
     ]
     .into_iter()
     .flatten()
@@ -164,10 +163,11 @@ fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
     })
 }
 
-fn weights(config: &Config) -> Option<Remedy> {
-    let words = || LADDER.iter().map(|kind| kind.name());
-    let now = words().position(|word| word.eq_ignore_ascii_case(&config.weights));
-    let smaller = words().skip(now.map_or(1, |now| now + 1));
+fn weights(config: &Config, model: &Model) -> Option<Remedy> {
+    let file_type = config.file_type(model);
+    let now = LADDER.iter().position(|kind| Some(*kind) == file_type);
+    let words = LADDER.iter().map(|kind| kind.name());
+    let smaller = words.skip(now.map_or(1, |now| now + 1));
     let steps: Vec<Step> = smaller
         .map(|word| Step {
             what: format!("A file in {word}"),

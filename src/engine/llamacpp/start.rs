@@ -4,7 +4,6 @@ use super::config::{self, Config, GpuLayers, Override};
 use super::file_type::FileType;
 use super::limits::slack;
 use super::subject::Subject;
-use super::tensors::Architecture;
 use crate::engine::Inputs;
 use crate::engine::largest::largest;
 use crate::model::FeedForward;
@@ -15,12 +14,7 @@ const CONTEXTS: [u64; 2] = [16_384, 8_192];
 
 /// Values worth writing out, so that nothing depends on defaults that move.
 pub(super) fn starting_settings(inputs: &Inputs<'_>) -> Settings {
-    let native = Architecture::of(inputs.model).is_ok_and(is_natively_mxfp4);
-    let file_type = if native {
-        FileType::MXFP4_MOE
-    } else {
-        FileType::Q4_K_M
-    };
+    let file_type = FileType::usual(inputs.model);
     let trained = inputs.model.context_length;
     let bounded = |context: u64| {
         if trained == 0 {
@@ -40,11 +34,6 @@ pub(super) fn starting_settings(inputs: &Inputs<'_>) -> Settings {
         start = placed(&subject, start, bounded);
     }
     start.settings(inputs)
-}
-
-/// Published with experts in MXFP4 (gpt-oss).
-fn is_natively_mxfp4(architecture: Architecture) -> bool {
-    architecture == Architecture::GptOss
 }
 
 #[derive(Clone, Copy)]

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::auto;
 use super::config::{self, Config, Flash};
-use super::file_type::FileType;
 use super::kv_cache::{Cells, Kind};
 use super::notes;
 use super::placed::Placed;
@@ -28,7 +27,7 @@ pub(super) fn traffic(inputs: &Inputs<'_>) -> Option<Traffic> {
     let mut notes = Vec::new();
     let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
-    let file_type = config.weights.parse::<FileType>().ok()?;
+    let file_type = config.file_type(inputs.model)?;
     let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
     let architecture = subject.table.architecture;
     let gpus = inputs.machine.gpus.len();

@@ -5,7 +5,6 @@ use super::super::limits;
 use super::trial;
 use crate::engine::Inputs;
 use crate::engine::llamacpp::file_type::FileType;
-use crate::engine::llamacpp::tensors::Architecture;
 use crate::engine::search::{Format, Space};
 use crate::model::FeedForward;
 use crate::plan::{Settings, Value};
@@ -31,8 +30,8 @@ const CACHES: [Type; 3] = [Type::F16, Type::Q8_0, Type::Q4_0];
 /// What can be searched.
 pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
     let (subject, config) = trial::subject(inputs)?;
-    let planned: FileType = config.weights.parse().ok()?;
-    let usual = usual(subject.table.architecture);
+    let planned = config.file_type(inputs.model)?;
+    let usual = FileType::usual(inputs.model);
     let mut types: Vec<FileType> = if usual == FileType::MXFP4_MOE {
         // Published that way: other types are larger and no better, since nothing was left out.
         vec![usual]
@@ -90,15 +89,6 @@ fn automatic(settings: &Settings) -> bool {
     match settings.get("parallel") {
         Some(Value::Integer(slots)) => *slots < 0,
         _ => true,
-    }
-}
-
-/// Published with experts in MXFP4 (gpt-oss), or in 16 bits and quantized by others.
-pub(in super::super) fn usual(architecture: Architecture) -> FileType {
-    if architecture == Architecture::GptOss {
-        FileType::MXFP4_MOE
-    } else {
-        FileType::Q4_K_M
     }
 }
 

@@ -3,7 +3,6 @@
 use super::super::auto;
 use super::super::compute::Purpose;
 use super::super::config::{self, Config, GpuLayers};
-use super::super::file_type::FileType;
 use super::super::limits;
 use super::super::measure::Measured;
 use super::super::notes;
@@ -87,7 +86,7 @@ pub(in super::super) fn subject<'a>(inputs: &Inputs<'a>) -> Option<(Subject<'a>,
     let mut notes = Vec::new();
     let config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
-    let file_type = config.weights.parse::<FileType>().ok()?;
+    let file_type = config.file_type(inputs.model)?;
     let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
     notes::refusals(
         inputs.model,

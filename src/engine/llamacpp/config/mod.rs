@@ -12,7 +12,9 @@ pub(super) use words::{Flash, GpuLayers, LazyMode, LoadMode, SplitMode};
 use std::hash::{Hash, Hasher};
 
 use super::draft::Speculation;
+use super::file_type::FileType;
 use super::version::Version;
+use crate::model::Model;
 use crate::quant::Type;
 
 /// What the command line asks for (`common_params`, 0.6.0-dev). Fitting changes it; [`Config::shape`] derives from it.
@@ -24,8 +26,8 @@ use crate::quant::Type;
 pub(super) struct Config {
     /// Whose rules.
     pub(super) version: Version,
-    /// File type as written; the engine of weights knows it.
-    pub(super) weights: String,
+    /// File type as written; `None`: the model's usual one.
+    pub(super) weights: Option<String>,
     /// The file was made with an importance matrix.
     pub(super) imatrix: bool,
     /// Context asked for.
@@ -238,6 +240,14 @@ impl Hash for Config {
 }
 
 impl Config {
+    /// The file type, that of the model where none is written; `None`: there is none of that name.
+    pub(super) fn file_type(&self, model: &Model) -> Option<FileType> {
+        match &self.weights {
+            Some(word) => word.parse().ok(),
+            None => Some(FileType::usual(model)),
+        }
+    }
+
     /// The context in tokens as asked for, before padding.
     pub(super) fn asked_context(&self, trained: u64) -> u64 {
         match self.context {

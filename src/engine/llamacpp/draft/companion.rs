@@ -4,7 +4,6 @@ use super::{drafting, settings};
 use crate::engine::Inputs;
 use crate::engine::llamacpp::compute::Purpose;
 use crate::engine::llamacpp::config::{self, Config, Context, Device, Shape};
-use crate::engine::llamacpp::file_type::FileType;
 use crate::engine::llamacpp::host::host_overhead;
 use crate::engine::llamacpp::notes::buffer_names;
 use crate::engine::llamacpp::parts::Parts;
@@ -30,7 +29,7 @@ impl<'a> Companion<'a> {
     ) -> Option<Self> {
         let model = inputs.draft?;
         let config = settings::config(inputs.settings, notes);
-        let file_type: FileType = config.weights.parse().ok()?;
+        let file_type = config.file_type(model)?;
         let devices = devices(inputs, main, &config, notes);
         let positions = devices
             .iter()

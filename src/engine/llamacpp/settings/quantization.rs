@@ -45,8 +45,8 @@ pub(super) fn file_types(_: &Scope<'_>) -> Vec<Choice> {
         .collect()
 }
 
-fn default_file_type(_: &Scope<'_>) -> Value {
-    Value::Text("Q4_K_M".to_owned())
+fn default_file_type(scope: &Scope<'_>) -> Value {
+    Value::Text(FileType::usual(scope.model).name().to_owned())
 }
 
 pub(in super::super) const WEIGHTS: Setting = Setting {

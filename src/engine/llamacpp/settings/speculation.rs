@@ -1,6 +1,7 @@
 //! Speculative decoding: who drafts, and where that lives.
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
+use super::super::file_type::FileType;
 use super::bounds;
 use super::quantization::{cache_types, f16, file_types};
 use super::relevance::{draft, draft_and_gpu, draft_with_experts, drafting, drafting_by_context};
@@ -74,7 +75,8 @@ pub(super) const SPEC_DRAFT_N_MAX: Setting = Setting {
 
 fn draft_weights(scope: &Scope<'_>) -> Value {
     let own = scope.settings.get("weights").cloned();
-    own.unwrap_or_else(|| Value::Text("Q4_K_M".to_owned()))
+    let usual = FileType::usual(scope.draft.unwrap_or(scope.model));
+    own.unwrap_or_else(|| Value::Text(usual.name().to_owned()))
 }
 
 pub(super) const DRAFT_WEIGHTS: Setting = Setting {
