@@ -267,7 +267,7 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
     let refused = refused || notes.iter().any(|note| note.severity == Severity::Error);
     let verdict = verdict(refused, &moments);
     let traffic = traffic.filter(|_| verdict != Verdict::Refused);
-    let speed = expectations::speed(traffic.as_ref(), request.machine, &mut notes);
+    let speed = expectations::speed(traffic, request.machine, &moments, &mut notes);
     notes.sort_by_key(|note| note.severity);
     let engine_version = match resolved.get("engine_version") {
         Some(crate::plan::Value::Text(version)) => version.clone(),

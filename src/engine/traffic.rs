@@ -24,6 +24,10 @@ pub struct Traffic {
     pub uploads_from: Option<u64>,
     /// Bytes read from the file to load it.
     pub file_bytes: Bytes,
+    /// Weights in main memory that are pages of the file: the system can drop them and read them again.
+    pub pages: Bytes,
+    /// A full GPU is lent main memory instead of failing.
+    pub spills: bool,
 }
 
 /// How several GPUs work on one token.
@@ -51,6 +55,10 @@ pub struct DeviceTraffic {
     pub expert_layers: u64,
     /// Weights held here: what is copied to a GPU when loading.
     pub resident: Bytes,
+    /// All that the plan takes here, where a report counted it.
+    pub held: Bytes,
+    /// Part of `held` that there is no room for.
+    pub lacking: Bytes,
 }
 
 /// Weights of one format and one share of use.
@@ -79,6 +87,8 @@ pub struct CacheRead {
     pub tokens_per_cell: u64,
     /// Most cells that are read, whatever the depth: a window.
     pub most_cells: u64,
+    /// The GPU that holds it has no kernel for it: each token copies it to the processor, which attends to it there.
+    pub by_processor: bool,
 }
 
 impl WeightRead {
@@ -121,10 +131,17 @@ impl DeviceTraffic {
             .sum()
     }
 
-    /// Bytes of caches that one token reads behind so many others, states not included.
+    /// Bytes of caches that one token reads here behind so many others, states not included.
     pub fn cache_bytes(&self, depth: u64) -> f64 {
-        let caches = self.caches.iter();
-        caches
+        let here = self.caches.iter().filter(|cache| !cache.by_processor);
+        here.map(|cache| cache.cell_bytes as f64 * cache.cells(depth) as f64)
+            .sum()
+    }
+
+    /// Bytes of caches held here that one token copies to the processor.
+    pub fn carried_bytes(&self, depth: u64) -> f64 {
+        let carried = self.caches.iter().filter(|cache| cache.by_processor);
+        carried
             .map(|cache| cache.cell_bytes as f64 * cache.cells(depth) as f64)
             .sum()
     }
@@ -137,10 +154,17 @@ impl DeviceTraffic {
             .sum()
     }
 
-    /// Operations of attention of one token behind so many others.
+    /// Operations of attention of one token here behind so many others.
     pub fn attention_operations(&self, depth: u64) -> f64 {
-        let caches = self.caches.iter();
-        caches
+        let here = self.caches.iter().filter(|cache| !cache.by_processor);
+        here.map(|cache| cache.cell_operations as f64 * cache.cells(depth) as f64)
+            .sum()
+    }
+
+    /// Operations of attention that the processor does in this device's place.
+    pub fn carried_operations(&self, depth: u64) -> f64 {
+        let carried = self.caches.iter().filter(|cache| cache.by_processor);
+        carried
             .map(|cache| cache.cell_operations as f64 * cache.cells(depth) as f64)
             .sum()
     }

@@ -1,5 +1,6 @@
 //! What a plan can be expected to do beside fitting.
 
+use super::{DeviceReport, MomentReport};
 use crate::engine::Engine;
 use crate::engine::meaning::Meaning;
 use crate::engine::traffic::Traffic;
@@ -8,20 +9,67 @@ use crate::plan::{Settings, Value};
 use crate::projection::Note;
 use crate::quality::{self, Quality};
 use crate::speed::{self, Speed};
+use crate::units::Bytes;
 
 /// How fast it will be, or a note on what is missing for an estimate.
 pub(super) fn speed(
-    traffic: Option<&Traffic>,
+    traffic: Option<Traffic>,
     machine: &Machine,
+    moments: &[MomentReport],
     notes: &mut Vec<Note>,
 ) -> Option<Speed> {
-    match speed::estimate(traffic?, machine) {
+    let mut traffic = traffic?;
+    count(&mut traffic, machine, moments);
+    match speed::estimate(&traffic, machine) {
         Ok(speed) => Some(speed),
         Err(missing) => {
             notes.push(Note::hint("speed-unknown", missing.to_string()));
             None
         }
     }
+}
+
+/// What each device holds of the plan and lacks for it.
+fn count(traffic: &mut Traffic, machine: &Machine, moments: &[MomentReport]) {
+    let Some([gpus @ .., host]) = moments.last().map(|moment| moment.devices.as_slice()) else {
+        return;
+    };
+    for (work, gpu) in traffic.gpus.iter_mut().zip(gpus) {
+        work.held = gpu.total();
+        work.lacking = lacking(gpu);
+    }
+    traffic.host.held = host.total();
+    traffic.host.lacking = lacking(host);
+    if machine.pool().is_some() {
+        if let (Some(work), Some(pool)) = (traffic.gpus.first_mut(), gpus.first()) {
+            // Beyond the GPU's share nothing stands in; beyond all of it pages of the file may be dropped.
+            let beyond = (pool.in_use + pool.total()).saturating_sub(pool.driver_total);
+            if beyond > Bytes::ZERO {
+                work.lacking = Bytes::ZERO;
+                traffic.host.lacking = beyond;
+            }
+        }
+        return;
+    }
+    if traffic.spills {
+        let lent: Bytes = traffic.gpus.iter().map(|gpu| gpu.lacking).sum();
+        let free = Bytes::new(u64::try_from(host.free()).unwrap_or(0));
+        traffic.host.lacking += lent.saturating_sub(free);
+    }
+    // What the loader lacks stops the server before it runs, unless it is pages that can be dropped.
+    let hosts = moments.iter().filter_map(|moment| moment.devices.last());
+    let most = hosts.map(lacking).max().unwrap_or_default();
+    if most > traffic.pages {
+        traffic.host.lacking = most.max(traffic.host.lacking);
+    }
+}
+
+/// What a device has no room for; an unused one lacks nothing, whatever others do with it.
+fn lacking(device: &DeviceReport) -> Bytes {
+    if device.total() == Bytes::ZERO {
+        return Bytes::ZERO;
+    }
+    Bytes::new(device.free().min(0).unsigned_abs())
 }
 
 /// What the formats in the effective settings cost, whatever the engine calls them.

@@ -2,7 +2,7 @@
 
 use super::class::{self, CLASSES, Class, RamClass};
 use super::ram::{Bandwidth, Basis};
-use super::{Estimate, Figure, Missing};
+use super::{Estimate, Figure, Missing, short};
 use crate::engine::traffic::{DeviceTraffic, Together, Traffic};
 use crate::hardware::{Gpu, Machine};
 use crate::projection::Why;
@@ -91,6 +91,7 @@ impl Time {
 impl<'a> Rates<'a> {
     /// The rates of the devices that have work.
     pub(super) fn of(traffic: &'a Traffic, machine: &'a Machine) -> Result<Self, Missing> {
+        short::check(traffic, machine)?;
         let mut gpus = Vec::with_capacity(traffic.gpus.len());
         // Nodes are alike.
         let cards = machine.gpus.iter().cycle();
@@ -126,6 +127,11 @@ impl<'a> Rates<'a> {
         &self.traffic.host
     }
 
+    /// Tokens that a slot holds.
+    pub(super) fn context(&self) -> u64 {
+        self.traffic.context
+    }
+
     /// Physical cores, where known.
     pub(super) fn cores(&self) -> Option<u32> {
         self.cores
@@ -143,6 +149,7 @@ impl<'a> Rates<'a> {
         self.combined(gpus)
             .and(self.exchange())
             .and(self.host_step(streams, depth))
+            .and(self.stand_ins(streams, streams, depth))
     }
 
     /// Times of the GPUs, one after the other or at once.
@@ -166,7 +173,12 @@ impl<'a> Rates<'a> {
                 Time::of(links.exchange_us).times(MICRO * 2.0 * layers as f64)
             }
         };
-        between.and(Time::of(links.node_ms).times(self.remote_nodes as f64 / 1e3))
+        between.and(self.between_nodes())
+    }
+
+    /// Seconds per batch on the way to other nodes and back.
+    pub(super) fn between_nodes(&self) -> Time {
+        Time::of(CLASSES.links.node_ms).times(self.remote_nodes as f64 / 1e3)
     }
 
     fn host_step(&self, streams: f64, depth: u64) -> Time {
@@ -186,14 +198,26 @@ impl<'a> Rates<'a> {
             bytes += read.bytes.get() as f64 * read.share(streams.powf(alike)) / eta;
         }
         bytes += streams * read_per_stream(work, depth) / class.eta;
+        let time = self.at_full_rate(bytes, class);
+        time.and(self.host_products(streams - 1.0, depth))
+    }
+
+    /// Seconds for so many bytes as if all were read at the full rate of main memory.
+    fn at_full_rate(&self, bytes: f64, class: &RamClass) -> Time {
         let [low, high] = class.spread;
         let seconds = |gb_s: f64| bytes / (gb_s * GIGA);
-        let time = Time {
+        Time {
             fast: seconds(self.ram.high) / high,
             likely: seconds(self.ram.likely),
             slow: seconds(self.ram.low) / low,
-        };
-        time.and(self.host_products(streams - 1.0, depth))
+        }
+    }
+
+    /// Seconds in which the processor reads so many bytes of caches.
+    pub(super) fn ram_time(&self, bytes: f64) -> Time {
+        self.ram_class.map_or_else(Time::default, |class| {
+            self.at_full_rate(bytes / class.eta, class)
+        })
     }
 
     /// Why the rates of decoding are what they are, one reason per kind of device.
@@ -209,6 +233,7 @@ impl<'a> Rates<'a> {
         if let Some(class) = self.ram_class.filter(|_| !self.traffic.host.is_idle()) {
             reasons.push((Figure::Decode, self.host_why(class)));
         }
+        reasons.extend(self.stand_in_reasons());
         reasons
     }
 
@@ -273,7 +298,7 @@ impl<'a> Rates<'a> {
 }
 
 /// Bytes of cache and state that a token of one stream reads; states are written back too.
-fn read_per_stream(work: &DeviceTraffic, depth: u64) -> f64 {
+pub(super) fn read_per_stream(work: &DeviceTraffic, depth: u64) -> f64 {
     work.cache_bytes(depth) + 2.0 * work.state_bytes.get() as f64
 }
 

@@ -9,6 +9,7 @@ mod link;
 mod load;
 mod prefill;
 mod ram;
+mod short;
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ use serde::{Serialize, Serializer};
 use crate::engine::traffic::Traffic;
 use crate::hardware::Machine;
 use crate::projection::Why;
+use crate::units::Bytes;
 
 pub use class::{Class, of_gpu};
 
@@ -92,6 +94,14 @@ pub enum Missing {
     Bandwidth {
         /// Name of the card.
         name: String,
+    },
+    /// Room, where nothing else can stand in.
+    #[error("no estimate of speed: {device} lacks {bytes}, so the plan would not run as it is")]
+    Memory {
+        /// The device, as a report calls it.
+        device: String,
+        /// What it lacks.
+        bytes: Bytes,
     },
     /// The plan reads nothing.
     #[error("no estimate of speed: this plan reads no weights")]

@@ -57,6 +57,10 @@ fn micro_batch(traffic: &Traffic, rates: &Rates<'_>, tokens: u64, depth: u64) ->
             slow: time.slow / low,
         };
     }
+    // Each micro-batch reads weights and caches once, and its tokens cross to other nodes.
+    time = time
+        .and(rates.stand_ins(count, 1.0, depth))
+        .and(rates.between_nodes());
     let host = &traffic.host;
     let uploads = traffic.uploads_from.is_some_and(|least| tokens >= least);
     match rates.gpus.first() {
@@ -69,6 +73,7 @@ fn micro_batch(traffic: &Traffic, rates: &Rates<'_>, tokens: u64, depth: u64) ->
                 slow: bytes / (low * GIGA),
             });
             time.and(gpu.products(count, host.operations()))
+                .and(rates.carried_products(count, depth))
         }
         _ => time.and(rates.host_products(count, depth)),
     }
@@ -106,7 +111,19 @@ impl Rates<'_> {
     /// Seconds for a batch on the processor.
     pub(super) fn host_products(&self, tokens: f64, depth: u64) -> Time {
         let host = self.host();
-        let operations = tokens * (host.operations() + host.attention_operations(depth));
+        let operations = host.operations() + host.attention_operations(depth);
+        self.on_cores(tokens * operations)
+            .and(self.carried_products(tokens, depth))
+    }
+
+    /// Seconds of attention that the processor does for GPUs without a kernel.
+    fn carried_products(&self, tokens: f64, depth: u64) -> Time {
+        let gpus = self.gpus.iter();
+        let operations: f64 = gpus.map(|gpu| gpu.work.carried_operations(depth)).sum();
+        self.on_cores(tokens * operations)
+    }
+
+    fn on_cores(&self, operations: f64) -> Time {
         let [few, usual, many] = self
             .cores()
             .map_or(CORES, |cores| [f64::from(cores.max(1)); 3]);

@@ -49,9 +49,7 @@ impl Subject<'_> {
         let states = self.states(config, shape, &placed);
         let compute = self.compute(config, shape, &placed, !overflows.is_empty(), purpose);
         let loader = self.loader(config);
-        let host_weights = self.inputs.memo.get(&(placed.fingerprint, loader), || {
-            HostWeights::new(loader, &placed.placement, &self.table)
-        });
+        let host_weights = self.host_weights(loader, &placed);
         let parts = if self.is_draft {
             Parts::default()
         } else {
@@ -60,7 +58,7 @@ impl Subject<'_> {
         Ok(Measured {
             parts,
             loader,
-            host_weights: *host_weights,
+            host_weights,
             shape,
             caches,
             states,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::auto::Overflow;
 use super::config::{self, Config, SplitMode};
-use super::host::Loader;
+use super::host::{HostWeights, Loader};
 use super::measure::Measured;
 use super::placement::{self, Device, Placement, PlacementConfig, Rows, Sliced};
 use super::subject::Subject;
@@ -83,6 +83,14 @@ impl Subject<'_> {
                 (None, None) => placement::weights_terms(placement, table, *loader),
             }
         })
+    }
+
+    /// Weights in main memory by how they are held; kept, since every tensor is added up.
+    pub(super) fn host_weights(&self, loader: Loader, placed: &Placed) -> HostWeights {
+        let weights = self.inputs.memo.get(&(placed.fingerprint, loader), || {
+            HostWeights::new(loader, &placed.placement, &self.table)
+        });
+        *weights
     }
 
     /// How the loader works with these settings.

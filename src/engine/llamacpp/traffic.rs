@@ -84,7 +84,18 @@ pub(super) fn of(subject: &Subject<'_>, config: &Config, placed: &Placed) -> Tra
         shared_cache: shape.streams == 1,
         micro_batch: shape.micro_batch,
         file_bytes: subject.table.file_bytes(),
+        pages: pages(subject, config, placed),
+        spills: notes::spills(machine),
     }
+}
+
+/// Weights in main memory that the system can drop.
+fn pages(subject: &Subject<'_>, config: &Config, placed: &Placed) -> Bytes {
+    let loader = subject.loader(config);
+    if loader.locks {
+        return Bytes::ZERO;
+    }
+    subject.host_weights(loader, placed).mapped
 }
 
 /// The work of the one GPU that stood for all, in proportion to the weights that each of them holds.
@@ -229,8 +240,10 @@ fn caches(subject: &Subject<'_>, config: &Config, placed: &Placed, devices: &mut
             .saturating_mul(readers);
         let (most_cells, tokens_per_cell) = reach(cache.kind, cells);
         let operations = operations(model, cache.layer, cache.kind).saturating_mul(readers);
+        let by_processor = home.is_some() && lacks_kernel(config, cache.kind);
         let same = |read: &&mut CacheRead| {
-            (read.most_cells, read.tokens_per_cell) == (most_cells, tokens_per_cell)
+            (read.most_cells, read.tokens_per_cell, read.by_processor)
+                == (most_cells, tokens_per_cell, by_processor)
         };
         match traffic.caches.iter_mut().find(same) {
             Some(read) => {
@@ -242,9 +255,26 @@ fn caches(subject: &Subject<'_>, config: &Config, placed: &Placed, devices: &mut
                 cell_operations: operations,
                 tokens_per_cell,
                 most_cells,
+                by_processor,
             }),
         }
     }
+}
+
+/// Attention over a cache that GPUs hold goes to the processor: there is no fused kernel for one of its types
+/// (`ggml_cuda_get_best_fattn_kernel`, `ggml/src/ggml-cuda/fattn.cu` 0.6.0-dev), and the plan asks for fused attention
+/// or needs it for quantized values.
+fn lacks_kernel(config: &Config, kind: Kind) -> bool {
+    let indexes = matches!(
+        kind,
+        Kind::Indexer | Kind::BlockIndexer | Kind::CompressedIndexer(_)
+    );
+    let fused = match config.flash {
+        Flash::On => true,
+        Flash::Auto => config.cache_v.is_quantized(),
+        Flash::Off => false,
+    };
+    fused && !indexes && [config.cache_k, config.cache_v].contains(&Type::IQ4_NL)
 }
 
 /// Layers that read the cache of this one, itself included.

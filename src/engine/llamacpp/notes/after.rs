@@ -51,6 +51,16 @@ pub(in super::super) fn after(seen: &Seen<'_>, notes: &mut Vec<Note>) {
     attention(seen, notes);
     super::memory::memory(seen, notes);
     margin(seen, notes);
+    if seen.config.speculation.tokens() > 0 {
+        notes.push(
+            Note::hint(
+                "drafting-not-estimated",
+                "What drafted tokens gain is not in the estimate of speed: it depends on how many of them the model accepts, \
+                 which only a measurement on your own texts tells.",
+            )
+            .on("spec_type"),
+        );
+    }
     if seen.graphs == Exactness::Approximate {
         notes.push(Note::warning(
             "compute-is-approximate",
@@ -99,13 +109,15 @@ fn kv_cache_padding(tokens: u64) -> u64 {
 fn attention(seen: &Seen<'_>, notes: &mut Vec<Note>) {
     let config = seen.config;
     let on_gpu = seen.caches.iter().any(|group| group.home.is_some());
+    // Without fused attention keys of any type are multiplied on the GPU.
+    let fused = seen.flash != Some(false);
     let types = [
         ("cache_type_k", config.cache_k),
         ("cache_type_v", config.cache_v),
     ];
     let without: Vec<&'static str> = types
         .into_iter()
-        .filter(|(_, kind)| on_gpu && *kind == Type::IQ4_NL)
+        .filter(|(_, kind)| on_gpu && fused && *kind == Type::IQ4_NL)
         .map(|(setting, _)| setting)
         .collect();
     if let Some(first) = without.first() {
@@ -115,7 +127,8 @@ fn attention(seen: &Seen<'_>, notes: &mut Vec<Note>) {
         notes.push(
             Note::warning(
                 "cache-type-without-kernel",
-                "CUDA has no attention kernel for iq4_nl: every layer's attention runs on the processor, slowly.",
+                "CUDA has no attention kernel for iq4_nl: every layer's attention runs on the processor, and each token copies the cache \
+                 there.",
             )
             .on(first)
             .fixed_by(Fix {

@@ -8,7 +8,7 @@ mod refusals;
 
 pub(super) use after::{Seen, after};
 pub(super) use file::file;
-pub(super) use machine::machine;
+pub(super) use machine::{machine, spills};
 pub(super) use refusals::{buffer_names, refusals};
 
 use crate::plan::{Settings, Value};
