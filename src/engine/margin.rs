@@ -1,5 +1,6 @@
-//! Memory to keep free on each GPU.
+//! Memory to keep free on each GPU, and main memory to leave to the system.
 
+use crate::hardware::{Machine, Os};
 use crate::plan::FitOptions;
 use crate::units::Bytes;
 
@@ -38,6 +39,18 @@ impl Margin {
             Self::Percent(percent) => capacity.mul_ratio(u64::from(percent), 100),
         }
     }
+}
+
+/// Main memory that a good plan leaves to the system: what its maker says it needs, less what is in use already. A machine
+/// that was detected has its system in use; one that is only described has not.
+pub fn left_to_system(machine: &Machine) -> Bytes {
+    let needs = match machine.os {
+        // Least memory of a server without a desktop (Ubuntu Server 24.04, system requirements).
+        Os::Linux => Bytes::from_gib(1),
+        // Windows 11, system requirements; for macOS what guides to `iogpu.wired_limit_mb` keep at least.
+        Os::Windows | Os::Macos => Bytes::from_gib(4),
+    };
+    needs.saturating_sub(machine.host.in_use)
 }
 
 impl std::fmt::Display for Margin {

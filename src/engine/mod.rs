@@ -15,7 +15,7 @@ pub mod traffic;
 pub mod llamacpp;
 pub mod ollama;
 
-pub use margin::Margin;
+pub use margin::{Margin, left_to_system};
 pub use meaning::carry_over;
 pub use memo::Memo;
 pub use remedy::{Remedy, Step};

@@ -85,7 +85,8 @@ pub struct Arrangement {
 /// What comes of settings, without the reasons.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Probe {
-    /// What every GPU in use has left beyond its margin, and main memory at all, the host last; negative where it lacks.
+    /// What every GPU in use has left beyond its margin, and main memory beyond what the system needs, the host last;
+    /// negative where it lacks.
     pub room: Vec<i64>,
     /// The engine itself fills GPUs up to the margin by its own count, so that by ours less is left: room is what there is
     /// without a margin.

@@ -5,6 +5,7 @@
 )]
 
 mod row;
+mod short;
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use super::super::placement::Device;
 use super::super::subject::Subject;
 use super::super::tensors::Layer;
 use crate::engine::search::Probe;
-use crate::engine::{Inputs, Margin};
+use crate::engine::{Inputs, Margin, left_to_system};
 use crate::plan::Settings;
 use crate::projection::Severity;
 use crate::units::Bytes;
@@ -51,8 +51,11 @@ impl Trial {
         } else {
             inputs.margin
         };
-        let room = limits::room(&subject, &measured, margin);
         let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
+        let mut room = limits::room(&subject, &measured, margin);
+        if let Some(host) = room.last_mut() {
+            *host = host.saturating_sub(signed(left_to_system(inputs.machine)));
+        }
         let used = measured.used();
         let buffers = measured.compute.gpus.iter();
         let capacity = buffers
