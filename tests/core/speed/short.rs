@@ -109,7 +109,9 @@ fn drafting_is_said_not_to_be_estimated() {
 
 #[test]
 fn a_shared_memory_is_the_plans_own() {
-    let mac = machine("os = \"macos\"\nram_mib = 65536\ngpus = [{ name = \"M4 Max\" }]");
+    let mac = machine(
+        "os = \"macos\"\nram_mib = 65536\ngpus = [{ name = \"Apple M4 Max (40-core GPU)\" }]",
+    );
     let report = check("Qwen3-8B", &mac, &plan(4096, &[]), 0);
     let host = report.devices.last().expect("a host");
     assert_eq!(host.kind, DeviceKind::Host);

@@ -3,7 +3,7 @@
 use super::set_number;
 use crate::engine::Margin;
 use crate::engine::llamacpp::compute::Exactness;
-use crate::engine::llamacpp::config::{Config, Shape};
+use crate::engine::llamacpp::config::{Config, Flash, Shape};
 use crate::engine::llamacpp::host::{HostWeights, Loader};
 use crate::engine::llamacpp::kv_cache;
 use crate::hardware::Machine;
@@ -108,44 +108,7 @@ fn kv_cache_padding(tokens: u64) -> u64 {
 
 fn attention(seen: &Seen<'_>, notes: &mut Vec<Note>) {
     let config = seen.config;
-    let on_gpu = seen.caches.iter().any(|group| group.home.is_some());
-    // Without fused attention keys of any type are multiplied on the GPU.
-    let fused = seen.flash != Some(false);
-    let types = [
-        ("cache_type_k", config.cache_k),
-        ("cache_type_v", config.cache_v),
-    ];
-    let without: Vec<&'static str> = types
-        .into_iter()
-        .filter(|(_, kind)| on_gpu && fused && *kind == Type::IQ4_NL)
-        .map(|(setting, _)| setting)
-        .collect();
-    if let Some(first) = without.first() {
-        let words = without
-            .iter()
-            .map(|setting| ((*setting).to_owned(), Value::Text("q4_0".to_owned())));
-        notes.push(
-            Note::warning(
-                "cache-type-without-kernel",
-                "CUDA has no attention kernel for iq4_nl: every layer's attention runs on the processor, and each token copies the cache \
-                 there.",
-            )
-            .on(first)
-            .fixed_by(Fix {
-                set: words.collect(),
-                gain: None,
-            }),
-        );
-    }
-    if seen.flash == Some(false) && config.flash == crate::engine::llamacpp::config::Flash::Auto {
-        notes.push(
-            Note::warning(
-                "no-flash-attention",
-                "The engine will turn flash attention off for this model: scores take memory that grows with the context.",
-            )
-            .on("flash_attn"),
-        );
-    }
+    kernels(seen, notes);
     if !config.kv_offload && !seen.machine.gpus.is_empty() {
         notes.push(
             Note::hint(
@@ -154,6 +117,58 @@ fn attention(seen: &Seen<'_>, notes: &mut Vec<Note>) {
             )
             .on("kv_offload"),
         );
+    }
+}
+
+/// Fused attention that GPUs have no kernel for.
+fn kernels(seen: &Seen<'_>, notes: &mut Vec<Note>) {
+    let config = seen.config;
+    let on_gpu = seen.caches.iter().any(|group| group.home.is_some());
+    let types = [
+        ("cache_type_k", config.cache_k),
+        ("cache_type_v", config.cache_v),
+    ];
+    let without: Vec<&'static str> = types
+        .into_iter()
+        .filter(|(_, kind)| on_gpu && *kind == Type::IQ4_NL)
+        .map(|(setting, _)| setting)
+        .collect();
+    let words = without
+        .iter()
+        .map(|setting| ((*setting).to_owned(), Value::Text("q4_0".to_owned())));
+    let fix = Fix {
+        set: words.collect(),
+        gain: None,
+    };
+    let turned_off = seen.flash == Some(false) && config.flash == Flash::Auto;
+    match without.first() {
+        // Without fused attention keys of any type are multiplied on the GPU.
+        Some(first) if seen.flash != Some(false) => notes.push(
+            Note::warning(
+                "cache-type-without-kernel",
+                "CUDA has no attention kernel for iq4_nl: every layer's attention runs on the processor, and each token \
+                 copies the cache there.",
+            )
+            .on(first)
+            .fixed_by(fix),
+        ),
+        Some(first) if turned_off => notes.push(
+            Note::warning(
+                "no-flash-attention",
+                "CUDA has no attention kernel for iq4_nl, so the engine will turn flash attention off: scores take memory \
+                 that grows with the context.",
+            )
+            .on(first)
+            .fixed_by(fix),
+        ),
+        None if turned_off => notes.push(
+            Note::warning(
+                "no-flash-attention",
+                "The engine will turn flash attention off for this model: scores take memory that grows with the context.",
+            )
+            .on("flash_attn"),
+        ),
+        _ => {}
     }
 }
 
