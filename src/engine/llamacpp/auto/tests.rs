@@ -37,12 +37,13 @@ impl Machine {
                     Some(Fraction::Up) => 40,
                     Some(Fraction::Gate) => 70,
                 };
-                devices[index].0 += own;
-                if part.is_some() {
-                    devices[index].1 = self.compute + 35;
+                if let Some((model, compute)) = devices.get_mut(index) {
+                    *model += own;
+                    *compute = self.compute + if part.is_some() { 35 } else { 0 };
                 }
-                if let Some(target) = part.and_then(|part| part.target) {
-                    devices[target].0 += 100 - own;
+                let target = part.and_then(|part| part.target);
+                if let Some((model, _)) = target.and_then(|target| devices.get_mut(target)) {
+                    *model += 100 - own;
                 }
                 block += 1;
             }
