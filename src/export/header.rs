@@ -46,14 +46,15 @@ pub(super) fn lines(export: &Export<'_>) -> Vec<String> {
 }
 
 fn device(device: &DeviceReport) -> String {
-    let mut others = String::new();
-    for neighbour in &device.beside {
-        others.push_str(&format!(", {} by {}", neighbour.bytes, neighbour.plan));
-    }
+    let beside = device.beside.iter();
+    let mut others: Vec<String> = beside
+        .map(|neighbour| format!(", {} by {}", neighbour.bytes, neighbour.plan))
+        .collect();
     let unplanned = device.in_use_by_others();
     if unplanned != Bytes::ZERO {
-        others.push_str(&format!(", {unplanned} in use by others"));
+        others.push(format!(", {unplanned} in use by others"));
     }
+    let others = others.concat();
     format!(
         "  {} {}: {} of {} usable{others}",
         device.id,

@@ -16,6 +16,7 @@ pub(super) const MOST_MIB: u64 = 1 << 30;
 /// What memory may reach: a tenth of the slowest channel of SDRAM (PC-66, 0.5 GB/s) is nothing that a model runs on, and
 /// ten times the fastest stacks of today (8 TB/s of B200) is more than anyone has announced.
 const BANDWIDTHS_GB_S: RangeInclusive<f64> = 0.1..=100_000.0;
+const BANDWIDTH: &str = "`bandwidth_gb_s` must be between 0.1 and 100,000 GB/s";
 
 /// The machine that a table describes; what it leaves open is the detected machine's.
 pub(super) fn described(
@@ -143,9 +144,7 @@ fn card(reference: &GpuRef, os: Os, host: &Host, catalog: &GpuCatalog) -> Result
     }
     if let Some(bandwidth) = reference.bandwidth_gb_s {
         if !BANDWIDTHS_GB_S.contains(&bandwidth) {
-            return Err(figure(
-                "`bandwidth_gb_s` must be between 0.1 and 100,000 GB/s",
-            ));
+            return Err(figure(BANDWIDTH));
         }
         card.bandwidth_gb_s = Some(bandwidth);
     }
