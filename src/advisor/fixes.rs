@@ -1,5 +1,6 @@
 //! What would help a plan that does not fit. Knows engines only through their trait, and uses nothing but projections.
 
+use crate::engine::search::pinned_choices;
 use crate::engine::{Engine, Inputs, Remedy, Step};
 use crate::projection::{Fix, Gain, Note};
 use crate::units::Bytes;
@@ -27,6 +28,7 @@ pub fn fixes(
     pinned: &[String],
     places: &[&str],
 ) -> Vec<Note> {
+    let pinned = &pinned_choices(engine, pinned);
     let Some(before) = engine.free(inputs) else {
         return Vec::new();
     };
@@ -135,6 +137,7 @@ pub fn hints(
     pinned: &[String],
     (spare, places): (&[i64], &[&str]),
 ) -> Vec<Note> {
+    let pinned = &pinned_choices(engine, pinned);
     let most = spare.iter().zip(places);
     let most = most
         .filter(|(_, place)| **place != "host")

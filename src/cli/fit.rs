@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use plimsoll::advisor::{Choice, Fitted, Objective};
-use plimsoll::plan::Plan;
+use plimsoll::plan::{Plan, Value};
 use plimsoll::projection::grouped;
 use plimsoll::report::FitError;
 use plimsoll::store::{self, Overwrite};
@@ -112,16 +112,38 @@ fn text(fitted: &Fitted) -> String {
     }
     text.push_str("The best, on the command line:\n ");
     for (name, value) in &best.set {
-        write!(text, " --set {name}={}", written(value)).ok();
-    }
-    if best.set.is_empty() {
-        text.push_str(" nothing to change");
+        write!(text, " --set {}", quoted(name, value)).ok();
     }
     for name in &best.unset {
-        write!(text, " (without {name})").ok();
+        write!(text, " --unset {name}").ok();
+    }
+    if best.set.is_empty() && best.unset.is_empty() {
+        text.push_str(" nothing to change");
     }
     text.push('\n');
     text
+}
+
+/// `name=value` as a shell takes it for one word, the value as in a plan file where it is a list.
+fn quoted(name: &str, value: &Value) -> String {
+    let text = match value {
+        Value::List(items) => {
+            let items: Vec<String> = items.iter().map(as_in_a_plan).collect();
+            format!("{name}=[{}]", items.join(", "))
+        }
+        value => format!("{name}={}", written(value)),
+    };
+    // Nothing that a plan holds has the one character that cannot be quoted.
+    shlex::try_quote(&text).map_or_else(|_| text.clone(), std::borrow::Cow::into_owned)
+}
+
+/// One item of a list: texts between single quotes, in which nothing is special.
+fn as_in_a_plan(value: &Value) -> String {
+    match value {
+        Value::Text(text) if !text.contains('\'') => format!("'{text}'"),
+        Value::Text(text) => format!("{text:?}"),
+        value => written(value),
+    }
 }
 
 fn sentence(other: &Choice) -> String {

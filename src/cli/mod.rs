@@ -72,6 +72,9 @@ struct PlanArguments {
     /// Change a setting for this call, for example `--set ctx_size=8192` (repeatable).
     #[arg(long = "set", value_name = "NAME=VALUE")]
     set: Vec<String>,
+    /// Take a setting out for this call, so that it has the engine's default (repeatable).
+    #[arg(long = "unset", value_name = "NAME")]
+    unset: Vec<String>,
 }
 
 /// Runs what was asked.

@@ -55,6 +55,9 @@ impl Opened {
                 )
             })
             .map_err(Failure::Input)?;
+        for name in &arguments.unset {
+            unset(&mut plan, engine, name).map_err(Failure::Input)?;
+        }
         for change in &arguments.set {
             set(&mut plan, engine, change).map_err(Failure::Input)?;
         }
@@ -270,6 +273,18 @@ fn parsed(value: &str) -> Option<Value> {
     let mut table: BTreeMap<String, Value> = toml::from_str(&format!("value = {value}")).ok()?;
     let value = table.remove("value");
     value.filter(|_| table.is_empty())
+}
+
+/// Takes a setting out, whatever spelling it has in the plan.
+fn unset(plan: &mut Plan, engine: &dyn Engine, name: &str) -> anyhow::Result<()> {
+    let name = name.trim().replace('-', "_");
+    setting::known(engine, std::slice::from_ref(&name))?;
+    let same = |key: &str| match (setting::find(engine, key), setting::find(engine, &name)) {
+        (Some(key), Some(name)) => key.name == name.name,
+        _ => false,
+    };
+    plan.settings.retain(|key, _| !same(key));
+    Ok(())
 }
 
 /// `name=value`, the value as in a plan file or as a bare word.

@@ -103,6 +103,16 @@ pub trait Engine: Sync {
         None
     }
 
+    /// Groups of settings that say the same in different ways: who pins one has pinned all of its group.
+    fn same_choice(&self) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
+    /// Settings that a search chooses anew wherever they are not pinned: what is written of them changes nothing.
+    fn searched(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Settings that give so many users so many tokens of context each: what decides the context first, then what decides
     /// the number of users.
     fn load(&self, _context_per_slot: u64, _slots: u64) -> Settings {

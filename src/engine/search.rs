@@ -1,6 +1,31 @@
 //! What an engine lets the advisor search.
 
+use super::Engine;
 use crate::plan::Settings;
+
+/// What is pinned, with the settings that say the same in other ways.
+pub fn pinned_choices(engine: &dyn Engine, pinned: &[String]) -> Vec<String> {
+    let groups = engine.same_choice().iter();
+    let touched = groups.filter(|group| {
+        let mut names = group.iter();
+        names.any(|name| pinned.iter().any(|pinned| pinned == name))
+    });
+    let mut all = pinned.to_vec();
+    for name in touched.copied().flatten() {
+        if !all.iter().any(|known| known == name) {
+            all.push((*name).to_owned());
+        }
+    }
+    all
+}
+
+/// What a search starts from: what is written without what it chooses anew.
+pub fn open_plan(engine: &dyn Engine, written: &Settings, pinned: &[String]) -> Settings {
+    let searched = engine.searched();
+    let mut open = written.clone();
+    open.retain(|name, _| pinned.contains(name) || !searched.contains(&name.as_str()));
+    open
+}
 
 /// Where there is a choice, beside the places of tensors.
 #[derive(Clone, Debug, Default, PartialEq)]

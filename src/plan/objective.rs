@@ -11,9 +11,9 @@ pub enum Objective {
     /// on the GPUs, then as many bits per weight as still tell apart.
     #[default]
     Balanced,
-    /// The longest context.
+    /// The longest context that moves nothing off the GPUs.
     Context,
-    /// The most bits per weight.
+    /// The most bits per weight at which answers come as fast as people read.
     Quality,
     /// The most tokens per second.
     Speed,

@@ -2,6 +2,7 @@
 
 use super::{Request, devices};
 use crate::advisor::{self, FitRequest, Fitted, Impossible, Objective, fit::UnknownObjective};
+use crate::engine::search::{open_plan, pinned_choices};
 use crate::engine::{Inputs, Margin, Memo, setting};
 
 /// Why there is no fit.
@@ -54,7 +55,14 @@ pub fn fit(
         margin: Margin::of_plan(fit),
         memo,
     };
-    if engine.space(&inputs).is_none() {
+    let choices = pinned_choices(engine, &pinned);
+    let open = open_plan(engine, &settings, &choices);
+    let searchable = engine.space(&Inputs {
+        settings: &open,
+        ..inputs
+    });
+    // A plan that the engine refuses has its reason; another one has nothing to be searched.
+    if searchable.is_none() && !engine.project(&inputs).refused {
         return Err(FitError::Unsearched(engine.id()));
     }
     Ok(advisor::fit(&FitRequest {

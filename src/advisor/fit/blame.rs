@@ -3,6 +3,7 @@
 use super::explorer::{Explorer, Found};
 use super::search::{checked, choice};
 use super::{FitRequest, Impossible, ladder};
+use crate::engine::search::pinned_choices;
 use crate::engine::setting;
 use crate::plan::{Settings, Value};
 use crate::projection::{Gain, Severity, grouped};
@@ -10,7 +11,7 @@ use crate::units::Bytes;
 
 /// Why nothing fits: the pin whose giving way costs least, and by how much.
 pub(super) fn impossible(request: &FitRequest<'_>) -> Impossible {
-    if request.engine.space(&request.inputs).is_none() {
+    if Explorer::new(request).is_none() {
         return Impossible {
             pin: None,
             message: unsearchable(request),
@@ -105,9 +106,12 @@ fn gives(request: &FitRequest<'_>, pin: &str, found: &Found) -> Impossible {
             )
         }
         _ => format!(
-            "Nothing fits with `{pin}` pinned to {}: it would have to be {}.",
+            "Nothing fits with `{pin}` pinned to {}: it would have to {}.",
             words(before),
-            words(after)
+            match (after, instead(request, pin, &change.set)) {
+                (None, Some((name, value))) => format!("give way to `{name}` = {}", written(value)),
+                _ => format!("be {}", words(after)),
+            }
         ),
     };
     let gain = match (before, after) {
@@ -129,6 +133,16 @@ fn gives(request: &FitRequest<'_>, pin: &str, found: &Found) -> Impossible {
         set: change.set,
         gain,
     }
+}
+
+/// A setting that says the same in another way and is what fits.
+fn instead<'a>(
+    request: &FitRequest<'_>,
+    pin: &str,
+    set: &'a Settings,
+) -> Option<(&'a String, &'a Value)> {
+    let choice = pinned_choices(request.engine, &[pin.to_owned()]);
+    set.iter().find(|(name, _)| choice.contains(name))
 }
 
 fn number(number: i64) -> String {
@@ -178,19 +192,23 @@ fn too_small(request: &FitRequest<'_>) -> String {
         return refusal;
     }
     let explorer = Explorer::new(request);
-    let room = explorer.and_then(|mut explorer| ladder::least_room(&mut explorer));
-    let lacking = room.as_ref().and_then(|room| {
+    let least = explorer.and_then(|mut explorer| ladder::least(&mut explorer));
+    let lacking = least.as_ref().and_then(|least| {
+        let room = &least.probe.room;
         let (index, lacks) = room.iter().enumerate().min_by_key(|(_, room)| **room)?;
         let place = if index + 1 == room.len() {
             "main memory".to_owned()
         } else {
             format!("GPU {index}")
         };
-        (*lacks < 0).then(|| (Bytes::new(lacks.unsigned_abs()), place))
+        (*lacks < 0).then(|| (Bytes::new(lacks.unsigned_abs()), place, &least.probe))
     });
     match lacking {
-        Some((bytes, place)) => format!(
-            "Nothing fits: even the smallest file with the shortest context lacks {bytes} in {place}."
+        // There are smaller file types than those that are searched, and shorter contexts.
+        Some((bytes, place, probe)) => format!(
+            "Nothing fits: even {} with {} tokens of context lacks {bytes} in {place}.",
+            probe.weights,
+            grouped(probe.context_per_slot)
         ),
         None => "Nothing fits on this machine.".to_owned(),
     }

@@ -1,5 +1,6 @@
 //! Choices against one another, in words.
 
+use super::ladder::READING_SPEED;
 use super::{Figures, Objective};
 use crate::projection::grouped;
 
@@ -138,8 +139,14 @@ pub(super) fn praise(objective: Objective, figures: &Figures) -> String {
     let place = place(figures);
     match objective {
         Objective::Balanced => format!("{} with {context}, {place}", figures.weights),
-        Objective::Context => format!("the longest context: {context}, {place}"),
-        Objective::Quality => format!("the most bits: {}, {place}", weights(figures)),
+        Objective::Context => {
+            format!(
+                "the longest context {}: {context} in {}",
+                placed(figures),
+                figures.weights
+            )
+        }
+        Objective::Quality => format!("{}: {}, {place}", most_bits(figures), weights(figures)),
         Objective::Speed => match &figures.decode {
             Some(decode) => format!(
                 "the fastest: about {} tokens/s, {place}",
@@ -149,9 +156,37 @@ pub(super) fn praise(objective: Objective, figures: &Figures) -> String {
         },
         Objective::Batch => {
             let each = if figures.slots > 1 { " each" } else { "" };
-            let users = users(figures.slots);
-            format!("the most at once: {users} with {context}{each}, {place}")
+            format!(
+                "the most users {}: {} with {context}{each} in {}",
+                placed(figures),
+                figures.slots,
+                figures.weights
+            )
         }
+    }
+}
+
+/// The rule by which these are the most bits.
+fn most_bits(figures: &Figures) -> &'static str {
+    let (on_gpus, all) = figures.gpu_layers;
+    match &figures.decode {
+        Some(decode) if decode.likely >= READING_SPEED => {
+            "the most bits at which answers come as fast as people read"
+        }
+        Some(_) => "slower than people read, and more bits would be slower still",
+        None if on_gpus >= all => "the most bits with no more than experts off the GPU",
+        None => "the most bits worth their time where layers are off the GPU",
+    }
+}
+
+/// What keeps its place, as the rule of an objective.
+fn placed(figures: &Figures) -> String {
+    let (on_gpus, all) = figures.gpu_layers;
+    match (on_gpus, figures.expert_layers_in_ram) {
+        (0, _) => "on the processor".to_owned(),
+        (on_gpus, _) if on_gpus < all => format!("with {on_gpus} of {all} layers on the GPU"),
+        (_, 0) => "with everything on the GPU".to_owned(),
+        (_, _) => "with all but experts on the GPU".to_owned(),
     }
 }
 

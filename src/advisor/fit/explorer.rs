@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use super::FitRequest;
 use crate::engine::Inputs;
 use crate::engine::largest::{largest, last_of};
-use crate::engine::search::{Arrangement, Ask, Effort, Format, Residency, Space};
+use crate::engine::search::{
+    Arrangement, Ask, Effort, Format, Residency, Space, open_plan, pinned_choices,
+};
 use crate::plan::{Settings, Value};
 use crate::speed::{self, Estimate};
 
@@ -40,6 +42,10 @@ type Known = HashMap<(Point, Residency, Effort), Option<Arrangement>>;
 /// What is searched, and what is known of it.
 pub(super) struct Explorer<'a> {
     request: FitRequest<'a>,
+    /// What is pinned, in whatever words.
+    pinned: Vec<String>,
+    /// The plan without what is searched.
+    base: Settings,
     pub(super) space: Space,
     /// Formats of weights that may be chosen, most bits first.
     pub(super) weights: Vec<Option<usize>>,
@@ -58,12 +64,16 @@ pub(super) struct Explorer<'a> {
 impl<'a> Explorer<'a> {
     /// `None` where the engine has nothing to search.
     pub(super) fn new(request: &FitRequest<'a>) -> Option<Self> {
-        let space = request.engine.space(&request.inputs)?;
-        let written = request.inputs.settings;
-        let pinned = |name: &str| request.pinned.iter().any(|pinned| pinned == name);
+        let closed = pinned_choices(request.engine, request.pinned);
+        let base = open_plan(request.engine, request.inputs.settings, &closed);
+        let space = request.engine.space(&Inputs {
+            settings: &base,
+            ..request.inputs
+        })?;
+        let pinned = |name: &str| closed.iter().any(|pinned| pinned == name);
         let may = |format: &Format| {
             let mut changes = format.set.iter();
-            changes.all(|(name, value)| !pinned(name) || same(written.get(name), value))
+            changes.all(|(name, value)| !pinned(name) || same(base.get(name), value))
         };
         let open = |formats: &[Format]| {
             let open: Vec<Option<usize>> = (0..formats.len())
@@ -92,6 +102,8 @@ impl<'a> Explorer<'a> {
             context_is_open: !total,
             slots_are_open: !total && !users,
             space,
+            pinned: closed,
+            base,
             request: *request,
             known: HashMap::new(),
             failed: Vec::new(),
@@ -100,7 +112,7 @@ impl<'a> Explorer<'a> {
 
     /// The settings of a point, the placement as written.
     pub(super) fn settings(&self, point: &Point) -> Settings {
-        let mut settings = self.request.inputs.settings.clone();
+        let mut settings = self.base.clone();
         let format = |formats: &[Format], index: Option<usize>| {
             index.and_then(|index| formats.get(index).map(|format| format.set.clone()))
         };
@@ -131,7 +143,7 @@ impl<'a> Explorer<'a> {
     }
 
     pub(super) fn is_pinned(&self, name: &str) -> bool {
-        self.request.pinned.iter().any(|pinned| pinned == name)
+        self.pinned.iter().any(|pinned| pinned == name)
     }
 
     /// The best or barest arrangement of a point, whether it fits or not.
@@ -156,7 +168,7 @@ impl<'a> Explorer<'a> {
                     ..self.request.inputs
                 },
                 &Ask {
-                    pinned: self.request.pinned,
+                    pinned: &self.pinned,
                     residency,
                     effort,
                 },
@@ -214,8 +226,9 @@ impl<'a> Explorer<'a> {
             ..*point
         };
         let gpus = self.space.gpus;
-        let most = (self.space.longest_context / step).max(1);
-        let least = least.div_ceil(step).clamp(1, most);
+        // Who plans more than the model is meant for has it, where it fits.
+        let least = least.div_ceil(step).max(1);
+        let most = (self.space.longest_context / step).max(least);
         let steps = largest(least, most, |steps| {
             match self.arrange(&with(steps), residency, effort) {
                 Some(Arrangement { probe, .. })
@@ -246,7 +259,8 @@ impl<'a> Explorer<'a> {
             .map(|setting| setting.name.to_owned())
             .collect();
         let step = self.space.context_step.max(1);
-        let most = (self.space.longest_context / step).max(1);
+        let least = least.div_ceil(step).max(1);
+        let most = (self.space.longest_context / step).max(least);
         let at = |steps: u64| {
             let mut settings = found.arrangement.settings.clone();
             settings.extend(engine.load(steps.saturating_mul(step), slots));
@@ -261,7 +275,7 @@ impl<'a> Explorer<'a> {
             };
             engine.arrange(&inputs, &ask)
         };
-        let steps = largest(least.div_ceil(step).clamp(1, most), most, |steps| {
+        let steps = largest(least, most, |steps| {
             at(steps).map_or_else(|| vec![-1], |arrangement| arrangement.probe.room)
         })?;
         Some(Found {

@@ -21,14 +21,14 @@ pub(super) fn search(request: &FitRequest<'_>) -> Result<Fitted, Box<Impossible>
     });
     let (best, machine) = reserved.ok_or_else(|| Box::new(blame::impossible(request)))?;
     let best = choice(request, &best);
-    let request = &FitRequest {
+    let reserved = &FitRequest {
         inputs: Inputs {
             machine: &machine,
             ..request.inputs
         },
         ..*request
     };
-    let others = others(request, &best);
+    let others = others(request, reserved, &best);
     Ok(finish(request.objective, best, others))
 }
 
@@ -144,13 +144,36 @@ fn figures(request: &FitRequest<'_>, found: &Found) -> Figures {
         gpu_layers: probe.gpu_layers,
         expert_layers_in_ram: probe.expert_layers_in_ram,
         decode: explorer.and_then(|explorer| explorer.decode(settings)),
-        free: request.engine.free(&inputs).unwrap_or_default(),
+        free: free(request, &inputs),
     }
 }
 
+/// Bytes left per device at the peak of the full projection, as a report of it says.
+fn free(request: &FitRequest<'_>, inputs: &Inputs<'_>) -> Vec<i64> {
+    let projection = request.engine.project(inputs).projection;
+    let Some(moment) = projection.moments.get(projection.peak) else {
+        return Vec::new();
+    };
+    let mut free = room(inputs.machine, Margin::NONE, &moment.devices);
+    if inputs.machine.pool().is_some() {
+        return free;
+    }
+    // What others have of a card counts, too, where this plan has nothing on it. The host comes last.
+    let gpus = inputs.machine.gpus.iter().cycle();
+    let Some((_, on_gpus)) = free.split_last_mut() else {
+        return free;
+    };
+    for ((free, terms), gpu) in on_gpus.iter_mut().zip(&moment.devices).zip(gpus) {
+        if terms.total() == Bytes::ZERO {
+            *free = gpu.memory.usable.signed_sub(gpu.memory.in_use);
+        }
+    }
+    free
+}
+
 /// What the other objectives come to, and the ends of this one.
-fn others(request: &FitRequest<'_>, best: &Choice) -> Vec<Choice> {
-    let Some(mut explorer) = Explorer::new(request) else {
+fn others(request: &FitRequest<'_>, reserved: &FitRequest<'_>, best: &Choice) -> Vec<Choice> {
+    let Some(mut explorer) = Explorer::new(reserved) else {
         return Vec::new();
     };
     let mut found: Vec<Found> = Objective::ALL
@@ -159,7 +182,7 @@ fn others(request: &FitRequest<'_>, best: &Choice) -> Vec<Choice> {
         .filter_map(|objective| ladder::best(&mut explorer, objective))
         .collect();
     found.extend(ladder::longest(&mut explorer));
-    found.extend(ladder::most_bits(&mut explorer));
+    found.extend(ladder::most_bits_whole(&mut explorer));
     let mut kept: Vec<Choice> = Vec::new();
     for found in found {
         let other = choice(request, &found);

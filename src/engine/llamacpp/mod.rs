@@ -119,6 +119,17 @@ impl Engine for LlamaCpp {
         arrange::space(inputs)
     }
 
+    fn same_choice(&self) -> &'static [&'static [&'static str]] {
+        &[
+            &["n_cpu_moe", "cpu_moe", "override_tensor"],
+            &["n_cpu_moe_draft", "cpu_moe_draft", "override_tensor_draft"],
+        ]
+    }
+
+    fn searched(&self) -> &'static [&'static str] {
+        &arrange::SEARCHED
+    }
+
     fn load(&self, context_per_slot: u64, slots: u64) -> Settings {
         arrange::load(context_per_slot, slots)
     }

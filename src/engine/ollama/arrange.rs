@@ -7,6 +7,15 @@ use crate::engine::search::{Arrangement, Ask, Effort, Format, Residency, Space};
 use crate::engine::{Engine as _, Inputs};
 use crate::plan::{Settings, Value};
 
+/// Settings that are chosen anew where they are not pinned: formats, and those that say where layers go.
+pub(super) const SEARCHED: [&str; 5] = [
+    "weights",
+    "kv_cache_type",
+    "num_gpu",
+    "sched_spread",
+    "main_gpu",
+];
+
 /// Settings that say where layers go; those that are not pinned are chosen anew.
 const PLACEMENT: [&str; 3] = ["num_gpu", "sched_spread", "main_gpu"];
 

@@ -98,6 +98,10 @@ impl Engine for Ollama {
         arrange::space(inputs)
     }
 
+    fn searched(&self) -> &'static [&'static str] {
+        &arrange::SEARCHED
+    }
+
     fn load(&self, context_per_slot: u64, slots: u64) -> Settings {
         arrange::load(context_per_slot, slots)
     }

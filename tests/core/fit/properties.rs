@@ -243,6 +243,7 @@ fn score(objective: Objective, report: &Report) -> f64 {
         Objective::Speed if word("cache_type_k") != "f16" => f64::MIN,
         Objective::Speed => speed,
         Objective::Batch => number("parallel"),
-        Objective::Balanced => bits.min(7.0),
+        // More bits than Q6_K has tell nothing (`presets/quality.toml`).
+        Objective::Balanced => bits.min(6.5),
     }
 }

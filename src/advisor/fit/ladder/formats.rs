@@ -5,35 +5,45 @@ use crate::advisor::fit::explorer::{Explorer, Found, Point};
 use crate::engine::search::{Effort, Residency};
 
 impl Ladder {
+    /// The most bits at which answers come as fast as people read. Where none do, no fewer than usual: more would be
+    /// slower still.
     pub(super) fn quality(&self, explorer: &mut Explorer<'_>) -> Option<Found> {
         let load = self.useful_load(explorer);
-        first(
-            explorer,
-            &self.weights.good,
-            &self.caches,
-            load,
-            Residency::Whole,
-        )
-        .or_else(|| self.readable(explorer, load))
-        .or_else(|| {
-            // All are slow: the fastest that is no last resort.
-            let smallest = [*self.weights.good.last()?];
-            first(explorer, &smallest, &self.caches, load, Residency::Anywhere)
-        })
-        .or_else(|| {
-            first(
-                explorer,
-                &self.weights.poor,
-                &self.caches,
-                load,
-                Residency::Anywhere,
-            )
-        })
+        let anywhere = Residency::Anywhere;
+        let at_most = self.weights.at_most_planned();
+        self.readable(explorer, load)
+            .or_else(|| first(explorer, &at_most, &self.caches, load, anywhere))
+            .or_else(|| first(explorer, &self.weights.poor, &self.caches, load, anywhere))
     }
 
-    /// The most bits at which answers come as fast as people read.
-    pub(super) fn readable(&self, explorer: &mut Explorer<'_>, load: Load) -> Option<Found> {
-        let cache = *self.caches.first()?;
+    /// The most bits with everything on GPUs.
+    pub(super) fn most_bits_whole(&self, explorer: &mut Explorer<'_>) -> Option<Found> {
+        let load = self.useful_load(explorer);
+        let good = &self.weights.good;
+        first(explorer, good, &self.caches, load, Residency::Whole)
+    }
+
+    /// The most bits at which answers come as fast as people read, with whichever cache leaves most; none below the usual.
+    fn readable(&self, explorer: &mut Explorer<'_>, load: Load) -> Option<Found> {
+        let mut best: Option<Found> = None;
+        for cache in &self.caches {
+            let found = self.readable_with(explorer, load, *cache);
+            best = match (best, found) {
+                (Some(best), Some(found)) if found.point.weights < best.point.weights => {
+                    Some(found)
+                }
+                (best, found) => best.or(found),
+            };
+        }
+        best
+    }
+
+    fn readable_with(
+        &self,
+        explorer: &mut Explorer<'_>,
+        load: Load,
+        cache: Format,
+    ) -> Option<Found> {
         let at = |explorer: &mut Explorer<'_>, weights: Format| {
             let point = Point {
                 weights,
@@ -50,16 +60,13 @@ impl Ladder {
             readable.then_some(found)
         };
         // Fewer bits are faster.
-        let mut best = at(explorer, *self.weights.good.last()?)?;
-        let (mut low, mut high) = (0, self.weights.good.len().saturating_sub(1));
+        let formats = self.weights.at_least_planned();
+        let mut best = at(explorer, *formats.last()?)?;
+        let (mut low, mut high) = (0, formats.len().saturating_sub(1));
         while low < high {
             let middle = low + (high - low) / 2;
-            match self
-                .weights
-                .good
-                .get(middle)
-                .and_then(|weights| at(explorer, *weights))
-            {
+            let found = formats.get(middle);
+            match found.and_then(|weights| at(explorer, *weights)) {
                 Some(better) => {
                     best = better;
                     high = middle;

@@ -5,7 +5,7 @@ mod reach;
 
 use super::Objective;
 use super::explorer::{Explorer, Found, Point, Role};
-use crate::engine::search::{Effort, Residency};
+use crate::engine::search::{Arrangement, Effort, Residency};
 
 /// Contexts of a new plan, longest first: room for a long conversation, for a short one, and what llama.cpp's own fit
 /// will not go below (`fit_params_min_ctx`, `common/common.h` 0.6.0-dev).
@@ -20,7 +20,7 @@ const ENOUGH_BITS: f64 = 7.0;
 
 /// Tokens per second at which people read: 238 words per minute (Brysbaert, "How many words do we read per minute?",
 /// Journal of Memory and Language 109, 2019), of 4/3 tokens each.
-const READING_SPEED: f64 = 238.0 / 60.0 * 4.0 / 3.0;
+pub(super) const READING_SPEED: f64 = 238.0 / 60.0 * 4.0 / 3.0;
 
 /// The best for an objective.
 pub(super) fn best(explorer: &mut Explorer<'_>, objective: Objective) -> Option<Found> {
@@ -43,11 +43,9 @@ pub(super) fn longest(explorer: &mut Explorer<'_>) -> Option<Found> {
     explorer.refined(&found, Residency::Anywhere)
 }
 
-/// The most bits at which answers come as fast as people read, wherever layers are.
-pub(super) fn most_bits(explorer: &mut Explorer<'_>) -> Option<Found> {
-    let ladder = Ladder::new(explorer);
-    let load = ladder.useful_load(explorer);
-    ladder.readable(explorer, load)
+/// The most bits with everything on GPUs.
+pub(super) fn most_bits_whole(explorer: &mut Explorer<'_>) -> Option<Found> {
+    Ladder::new(explorer).most_bits_whole(explorer)
 }
 
 /// What fits with a setting that was pinned as near as can be to what it was: with other things as planned, else with
@@ -81,16 +79,16 @@ pub(super) fn nearest(explorer: &mut Explorer<'_>, pin: &str) -> Option<Found> {
     }
 }
 
-/// What devices have left with the least that can be chosen.
-pub(super) fn least_room(explorer: &mut Explorer<'_>) -> Option<Vec<i64>> {
+/// What comes closest with the least that can be chosen.
+pub(super) fn least(explorer: &mut Explorer<'_>) -> Option<Arrangement> {
     let ladder = Ladder::new(explorer);
     let point = Point {
         weights: ladder.weights.all.last().copied()?,
         cache: ladder.all_caches.last().copied()?,
         load: ladder.loads.last().copied()?,
     };
-    let least = explorer.arrange(&point, Residency::Anywhere, Effort::Best)?;
-    Some(least.probe.room.clone())
+    let least = explorer.arrange(&point, Residency::Anywhere, Effort::Best);
+    least.cloned()
 }
 
 /// Context per user and users; `None`: as it is pinned.
@@ -117,7 +115,7 @@ struct Weights {
     good: Vec<Format>,
     /// The others.
     poor: Vec<Format>,
-    /// The one that the plan names, or the usual one.
+    /// The one that is pinned, or the usual one.
     planned: Format,
     /// Good ones that a balanced plan takes.
     balanced: Vec<Format>,
@@ -138,7 +136,7 @@ impl Weights {
         } else {
             all.first().copied().flatten()
         };
-        // Whoever names a poor one does not mind.
+        // Whoever pins a poor one does not mind.
         let few = written.map_or(FEW_BITS, |_| bits(planned).min(FEW_BITS));
         let (mut good, poor): (Vec<Format>, Vec<Format>) =
             all.iter().partition(|format| bits(**format) >= few);
@@ -166,6 +164,18 @@ impl Weights {
     fn at_most_planned(&self) -> Vec<Format> {
         let formats = self.good.iter().copied();
         formats.filter(|format| *format >= self.planned).collect()
+    }
+
+    /// Good ones with no fewer bits than planned.
+    fn at_least_planned(&self) -> Vec<Format> {
+        let formats = self.good.iter().copied();
+        formats.filter(|format| *format <= self.planned).collect()
+    }
+
+    /// Those of them whose bits still tell.
+    fn told_apart(&self) -> Vec<Format> {
+        let formats = self.balanced.iter().copied();
+        formats.filter(|format| *format <= self.planned).collect()
     }
 }
 
@@ -202,13 +212,7 @@ impl Ladder {
             return None;
         };
         let load = *self.loads.first()?;
-        let above: Vec<Format> = self
-            .weights
-            .balanced
-            .iter()
-            .copied()
-            .filter(|format| *format <= self.weights.planned)
-            .collect();
+        let above = self.weights.told_apart();
         let whole = Residency::Whole;
         // A good file with a plain cache, then with a smaller one; then a smaller file; then less context.
         first(explorer, &above, &[*plain], load, whole)

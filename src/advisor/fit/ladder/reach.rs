@@ -5,16 +5,12 @@ use crate::advisor::fit::explorer::{Explorer, Found, Point};
 use crate::engine::search::{Effort, Residency};
 
 impl Ladder {
-    /// The longest context that moves nothing off the GPUs that the least one leaves there.
+    /// The longest context that moves nothing off the GPUs that the planned one leaves there, or the least where none is
+    /// planned; in the usual weights, or in fewer bits where only those fit. More bits come where they cost nothing of it.
     pub(super) fn context(&self, explorer: &mut Explorer<'_>) -> Option<Found> {
-        for weights in &self.weights.good {
-            // More bits than planned are not what was asked for.
-            if *weights < self.weights.planned {
-                continue;
-            }
-            let found = self.longest(explorer, *weights, Residency::Whole);
-            if found.is_some() {
-                return found;
+        for weights in self.weights.at_most_planned() {
+            if let Some(found) = self.longest(explorer, weights, Residency::Whole) {
+                return Some(self.enriched(explorer, found, Residency::Whole));
             }
         }
         if explorer.space.experts
@@ -23,6 +19,13 @@ impl Ladder {
             return explorer.refined(&found, Residency::Layers);
         }
         self.longest_of_layers(explorer)
+    }
+
+    /// With more bits, as far as they cost nothing of context and users.
+    fn enriched(&self, explorer: &mut Explorer<'_>, found: Found, residency: Residency) -> Found {
+        let richer = self.weights.told_apart();
+        let load = found.point.load;
+        first(explorer, &richer, &self.caches, load, residency).unwrap_or(found)
     }
 
     /// The longest context over caches that lose next to nothing; of equals the one with more bits.
@@ -78,26 +81,16 @@ impl Ladder {
         best
     }
 
-    /// The most users with the planned context each, as much on GPUs as for one.
+    /// The most users with the planned context each, as much on GPUs as for those who are planned, or for one: in the usual
+    /// weights, or in fewer bits where only those fit. More bits come where they cost no user.
     pub(super) fn batch(&self, explorer: &mut Explorer<'_>) -> Option<Found> {
         let load = self.useful_load(explorer);
         let Some((context, _)) = load.filter(|_| explorer.slots_are_open) else {
             return self.balanced(explorer);
         };
-        let planned = [self.weights.planned];
-        let one = Some((context, 1));
-        let start = first(
-            explorer,
-            &self.weights.at_most_planned(),
-            &self.caches,
-            one,
-            Residency::Whole,
-        )
-        .or_else(|| {
-            first(explorer, &planned, &self.caches, one, Residency::Layers)
-                .filter(|_| explorer.space.experts)
-        })
-        .or_else(|| first(explorer, &planned, &self.caches, one, Residency::Anywhere))?;
+        let start = self
+            .placed_for(explorer, (context, self.slots))
+            .or_else(|| self.placed_for(explorer, (context, 1)))?;
         let residency = if explorer.space.gpus {
             start.arrangement.probe.residency()
         } else {
@@ -116,6 +109,22 @@ impl Ladder {
                 best = found;
             }
         }
+        if residency == Residency::Whole {
+            return Some(self.enriched(explorer, best, residency));
+        }
         explorer.refined(&best, residency)
+    }
+
+    /// So many users with as much on GPUs as they leave room for.
+    fn placed_for(&self, explorer: &mut Explorer<'_>, load: (u64, u64)) -> Option<Found> {
+        let (load, caches) = (Some(load), &self.caches);
+        let formats = self.weights.at_most_planned();
+        let planned = [self.weights.planned];
+        first(explorer, &formats, caches, load, Residency::Whole)
+            .or_else(|| {
+                first(explorer, &planned, caches, load, Residency::Layers)
+                    .filter(|_| explorer.space.experts)
+            })
+            .or_else(|| first(explorer, &formats, caches, load, Residency::Anywhere))
     }
 }

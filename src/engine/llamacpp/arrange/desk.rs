@@ -5,8 +5,11 @@ use crate::engine::Inputs;
 use crate::model::FeedForward;
 use crate::plan::{Settings, Value};
 
-/// Settings that say where tensors go; those that are not pinned are forgotten first.
-const PLACEMENT: [&str; 8] = [
+/// Settings that are chosen anew where they are not pinned: formats, and those that say where tensors go.
+pub(in super::super) const SEARCHED: [&str; 11] = [
+    "weights",
+    "cache_type_k",
+    "cache_type_v",
     "n_gpu_layers",
     "tensor_split",
     "n_cpu_moe",
@@ -16,6 +19,12 @@ const PLACEMENT: [&str; 8] = [
     "split_mode",
     "main_gpu",
 ];
+
+/// Settings that say where tensors go; those that are not pinned are forgotten first.
+fn is_placement(name: &str) -> bool {
+    let formats = ["weights", "cache_type_k", "cache_type_v"];
+    SEARCHED.contains(&name) && !formats.contains(&name)
+}
 
 /// A pattern of overrides is worth its line from this part of a card on: a judgement, not a measurement.
 const WORTH_A_PATTERN: i64 = 100;
@@ -33,7 +42,7 @@ pub(super) struct Desk<'a> {
 impl<'a> Desk<'a> {
     pub(super) fn new(inputs: &Inputs<'a>, pinned: &'a [String]) -> Self {
         let mut base = inputs.settings.clone();
-        base.retain(|name, _| pinned.contains(name) || !PLACEMENT.contains(&name.as_str()));
+        base.retain(|name, _| pinned.contains(name) || !is_placement(name));
         Self {
             inputs: *inputs,
             base,

@@ -6,6 +6,7 @@ mod space;
 mod spread;
 mod trial;
 
+pub(super) use desk::SEARCHED;
 pub(super) use space::{LADDER, load, space};
 
 use crate::engine::Inputs;

@@ -45,7 +45,8 @@ impl Trial {
             .measure(&config, &spilled, Purpose::Allocation)
             .ok()?;
         // The engine itself fills GPUs up to the margin, by its own buffers alone.
-        let fills_margin = auto::moves_layers(&subject, &asked);
+        let fills_margin =
+            auto::moves_layers(&subject, &asked) && keeps_margin(&subject, &config, &spilled);
         let margin = if fills_margin {
             Margin::NONE
         } else {
@@ -82,6 +83,23 @@ impl Trial {
         let gpus = self.probe.room.iter().take(self.gpus);
         gpus.into_iter().all(|room| *room >= 0)
     }
+}
+
+/// Whether every GPU keeps its margin by the engine's own count: where it has nothing more to move, it loads all the same.
+fn keeps_margin(subject: &Subject<'_>, config: &Config, spilled: &[auto::Overflow]) -> bool {
+    // A target in the settings is kept in place of the margin.
+    if !config.fit_target.is_empty() {
+        return true;
+    }
+    let Ok(measured) = subject.measure(config, spilled, Purpose::DryRun) else {
+        return false;
+    };
+    let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
+    let gpus = subject.devices.iter().zip(subject.free());
+    gpus.zip(measured.fitted()).all(|((device, free), used)| {
+        let margin = subject.inputs.margin.of(device.gpu.memory.usable);
+        signed(*free).saturating_sub(used.total) >= signed(margin)
+    })
 }
 
 /// What is loaded, where the engine takes these settings at all.

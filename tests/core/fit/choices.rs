@@ -1,0 +1,224 @@
+//! What a fit chooses does not depend on what was chosen before, and keeps the rule that it names.
+
+use plimsoll::advisor::{Choice, Objective};
+use plimsoll::engine::Memo;
+use plimsoll::plan::{Settings, Value};
+use plimsoll::report::Verdict;
+
+use super::{Case, fitted, integer, names, preset, report_of, with};
+use crate::report::machine;
+
+const SMALL: &str = "ram_mib = 65536\ngpus = [{ name = \"RTX 3060 12GB\" }]";
+const LARGE: &str = "ram_mib = 131072\ngpus = [{ name = \"RTX 5090\" }]";
+const R1: &str = "ram_mib = 65536\nram_bandwidth_gb_s = 89.6\ngpus = [{ name = \"RTX 4090\", in_use_mib = 600 }]";
+
+fn text(word: &str) -> Value {
+    Value::Text(word.to_owned())
+}
+
+fn settings(changes: &[(&str, Value)]) -> Settings {
+    let changes = changes.iter();
+    changes
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect()
+}
+
+/// The best and the others of a plan with nothing pinned.
+fn choices(id: &str, on: &str, written: &Settings, objective: Objective) -> (Choice, Vec<Choice>) {
+    let (model, machine) = (preset(id), machine(on));
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: written,
+        pinned: &[],
+    };
+    let fitted = case.fit(objective, &Memo::default()).unwrap();
+    (fitted.best, fitted.others)
+}
+
+#[test]
+fn who_pins_one_way_to_place_experts_pins_all() {
+    let (model, machine) = (preset("Qwen3-30B-A3B"), machine(SMALL));
+    let ways = [
+        ("n_cpu_moe", Value::Integer(0)),
+        ("cpu_moe", Value::Bool(false)),
+        ("override_tensor", Value::List(Vec::new())),
+    ];
+    for (pin, value) in ways {
+        let written = settings(&[("weights", text("Q4_K_M")), (pin, value)]);
+        let pinned = names(&[pin]);
+        let case = Case {
+            model: &model,
+            machine: &machine,
+            settings: &written,
+            pinned: &pinned,
+        };
+        let fitted = case.fit(Objective::Balanced, &Memo::default()).unwrap();
+        for choice in std::iter::once(&fitted.best).chain(&fitted.others) {
+            for other in ["n_cpu_moe", "cpu_moe", "override_tensor"] {
+                assert!(!choice.set.contains_key(other), "{pin}: {choice:?}");
+            }
+        }
+        let mut written = written.clone();
+        written.insert("n_gpu_layers".to_owned(), text("all"));
+        let fix = plimsoll::plan::FitOptions {
+            pinned: pinned.clone(),
+            ..Default::default()
+        };
+        let request = plimsoll::report::Request {
+            engine: plimsoll::engine::find("llama.cpp").unwrap(),
+            model: &model,
+            draft: None,
+            beside: &[],
+            machine: &machine,
+            settings: &written,
+            fit: &fix,
+            launch: &plimsoll::plan::LaunchOptions::default(),
+        };
+        let report = plimsoll::report::report(&request, &Memo::default()).unwrap();
+        assert_eq!(report.verdict, Verdict::Exceeds, "{pin}");
+        let fixes = report.notes.iter().filter_map(|note| note.fix.as_ref());
+        assert!(!fixes.clone().any(|fix| fix.set.contains_key("n_cpu_moe")));
+        assert!(fixes.count() > 0, "{pin}: nothing else is offered");
+    }
+}
+
+#[test]
+fn unpinned_values_change_nothing() {
+    let plans: [(&str, &str); 3] = [
+        ("Qwen3-30B-A3B", SMALL),
+        ("DeepSeek-R1-Distill-Qwen-32B", R1),
+        ("gpt-oss-20b", SMALL),
+    ];
+    for (id, on) in plans {
+        let goals = settings(&[
+            ("ctx_size", Value::Integer(16_384)),
+            ("parallel", Value::Integer(1)),
+        ]);
+        for before in Objective::ALL {
+            let mut history = with(&goals, &choices(id, on, &goals, before).0);
+            history.extend(goals.clone());
+            let mut by_hand = goals.clone();
+            by_hand.extend(settings(&[
+                ("weights", text("Q8_0")),
+                ("cache_type_k", text("q4_0")),
+                ("cache_type_v", text("q4_0")),
+                ("n_gpu_layers", Value::Integer(3)),
+            ]));
+            for after in Objective::ALL {
+                let expected = choices(id, on, &goals, after).0.figures;
+                for written in [&history, &by_hand] {
+                    let found = choices(id, on, written, after).0.figures;
+                    assert_eq!(found, expected, "{id}: {before}, then {after}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_choice_has_more_bits_than_quality_unless_it_is_slow() {
+    let written = settings(&[
+        ("weights", text("Q8_0")),
+        ("ctx_size", Value::Integer(131_072)),
+    ]);
+    let (best, others) = choices("gemma-4-26B-A4B-it", R1, &written, Objective::Quality);
+    assert!(best.figures.bits_per_weight > 8.0, "{best:?}");
+    let decode = best.figures.decode.expect("the machine is known");
+    assert!(decode.likely >= 5.2, "{best:?}");
+    for other in others {
+        let fewer = other.figures.bits_per_weight <= best.figures.bits_per_weight;
+        assert!(fewer, "{other:?}");
+    }
+}
+
+#[test]
+fn most_users_are_no_fewer_than_planned() {
+    let written = settings(&[
+        ("weights", text("Q8_0")),
+        ("ctx_size", Value::Integer(163_840)),
+        ("parallel", Value::Integer(4)),
+    ]);
+    let (best, others) = choices("Qwen3-30B-A3B", LARGE, &written, Objective::Batch);
+    assert!(best.figures.slots >= 4, "{best:?}");
+    assert!(best.figures.bits_per_weight > 4.0, "{best:?}");
+    let whole = |choice: &Choice| choice.figures.expert_layers_in_ram == 0;
+    assert!(best.good_for.contains("with everything on the GPU") == whole(&best));
+    for other in others.iter().filter(|other| whole(other)) {
+        assert!(other.figures.slots <= best.figures.slots, "{other:?}");
+    }
+}
+
+#[test]
+fn a_longest_context_is_no_shorter_than_planned() {
+    // Longer than the model is meant for.
+    let written = settings(&[("ctx_size", Value::Integer(131_072))]);
+    let (best, _) = choices("Qwen3-30B-A3B", LARGE, &written, Objective::Context);
+    assert!(best.figures.context_per_slot >= 131_072, "{best:?}");
+    let written = settings(&[("ctx_size", Value::Integer(16_384))]);
+    let id = "DeepSeek-R1-Distill-Qwen-32B";
+    let (best, others) = choices(id, R1, &written, Objective::Context);
+    assert!(best.good_for.contains("with everything on the GPU"));
+    assert!(best.figures.context_per_slot >= 16_384);
+    for other in others {
+        let (on_gpus, all) = other.figures.gpu_layers;
+        let longer = other.figures.context_per_slot > best.figures.context_per_slot;
+        assert!(!longer || on_gpus < all, "{other:?}");
+    }
+}
+
+#[test]
+fn what_is_left_is_what_a_report_says() {
+    let on = "ram_mib = 65536\ngpus = [{ name = \"RTX 4090\" }, { name = \"RTX 3060 12GB\", in_use_mib = 12500 }]";
+    let (model, machine) = (preset("Qwen3-30B-A3B"), machine(on));
+    let written = Settings::new();
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: &written,
+        pinned: &[],
+    };
+    let best = fitted(&case, Objective::Balanced);
+    let report = report_of(&case, &with(&written, &best));
+    let free: Vec<i64> = report.devices.iter().map(|device| device.free()).collect();
+    assert_eq!(best.figures.free, free);
+    assert!(integer(&best.set, "ctx_size").is_some());
+}
+
+#[test]
+fn what_the_engine_cannot_keep_free_is_no_fit() {
+    let (model, machine) = (preset("Qwen3.5-35B-A3B"), machine(R1));
+    let pinned = names(&["ctx_size", "n_gpu_layers", "weights", "parallel"]);
+    let request = |memo: &Memo| {
+        plimsoll::advisor::fit(&plimsoll::advisor::FitRequest {
+            engine: plimsoll::engine::find("llama.cpp").unwrap(),
+            inputs: plimsoll::engine::Inputs {
+                model: &model,
+                draft: None,
+                machine: &machine,
+                settings: &Settings::new(),
+                margin: plimsoll::engine::Margin::Bytes(plimsoll::units::Bytes::from_mib(100_000)),
+                memo,
+            },
+            pinned: &pinned,
+            objective: Objective::Balanced,
+        })
+    };
+    assert!(request(&Memo::default()).is_err());
+}
+
+#[test]
+fn the_least_that_was_tried_is_named() {
+    let (model, machine) = (preset("DeepSeek-R1"), machine(R1));
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: &Settings::new(),
+        pinned: &[],
+    };
+    let impossible = case.fit(Objective::Balanced, &Memo::default()).unwrap_err();
+    assert!(
+        impossible.message.contains("even Q2_K with 4,096 tokens"),
+        "{impossible}"
+    );
+}
