@@ -129,12 +129,15 @@ fn quoted(name: &str, value: &Value) -> String {
     let text = match value {
         Value::List(items) => {
             let items: Vec<String> = items.iter().map(as_in_a_plan).collect();
-            format!("{name}=[{}]", items.join(", "))
+            format!("[{}]", items.join(", "))
         }
-        value => format!("{name}={}", written(value)),
+        value => written(value),
     };
-    // Nothing that a plan holds has the one character that cannot be quoted.
-    shlex::try_quote(&text).map_or_else(|_| text.clone(), std::borrow::Cow::into_owned)
+    // Nothing that a fit writes has the one character that cannot be quoted.
+    match shlex::try_quote(&text) {
+        Ok(quoted) => format!("{name}={quoted}"),
+        Err(_) => format!("{name}={text}"),
+    }
 }
 
 /// One item of a list: texts between single quotes, in which nothing is special.

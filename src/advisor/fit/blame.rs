@@ -199,7 +199,7 @@ fn too_small(request: &FitRequest<'_>) -> String {
         let place = if index + 1 == room.len() {
             "main memory".to_owned()
         } else {
-            format!("GPU {index}")
+            format!("GPU {index}, what is to be kept free counted")
         };
         (*lacks < 0).then(|| (Bytes::new(lacks.unsigned_abs()), place, &least.probe))
     });
