@@ -28,7 +28,8 @@ fn a_fit_writes_a_plan_that_fits() {
     );
     assert_eq!(code(&output), 0, "{}", err(&output));
     assert!(
-        out(&output).starts_with("Best: the most bits at which answers come as fast as people read: "),
+        out(&output)
+            .starts_with("Best: the most bits at which answers come as fast as people read: "),
         "{}",
         out(&output)
     );
