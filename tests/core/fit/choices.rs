@@ -178,7 +178,11 @@ fn what_is_left_is_what_a_report_says() {
     };
     let best = fitted(&case, Objective::Balanced);
     let report = report_of(&case, &with(&written, &best));
-    let free: Vec<i64> = report.devices.iter().map(|device| device.free()).collect();
+    let free: Vec<i64> = report
+        .devices
+        .iter()
+        .map(plimsoll::report::DeviceReport::free)
+        .collect();
     assert_eq!(best.figures.free, free);
     assert!(integer(&best.set, "ctx_size").is_some());
 }

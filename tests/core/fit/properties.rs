@@ -7,6 +7,7 @@ use plimsoll::plan::{Settings, Value};
 use plimsoll::report::{Report, Verdict};
 use plimsoll::units::Bytes;
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq};
+use proptest::test_runner::RngSeed;
 use proptest::{collection, proptest, sample};
 
 use super::{Case, integer, preset, report_of, with};
@@ -28,8 +29,16 @@ const CASES: u32 = 16;
 
 fn config() -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok();
+    let asked_for_more = asked.is_some();
     let cases = asked.and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
     ProptestConfig {
+        // The same cases on every run, unless more are asked for.
+        rng_seed: if asked_for_more {
+            RngSeed::Random
+        } else {
+            RngSeed::Fixed(1)
+        },
+        failure_persistence: None,
         cases,
         ..ProptestConfig::default()
     }
