@@ -1,6 +1,6 @@
 //! How fast it would be, and what its formats cost: estimates, said as such.
 
-use eframe::egui::{Label, RichText, Sense, Ui};
+use eframe::egui::{Label, RichText, Sense, Ui, Vec2};
 
 use crate::app::format;
 use crate::app::texts::{Texts, fill};
@@ -11,12 +11,35 @@ use crate::quality::{Evidence, Spread};
 use crate::report::Report;
 use crate::speed::{Estimate, Figure, Speed};
 
-/// Shows the line of estimates; keeps its place where there are none.
+/// Shows the estimates, on as many rows as they took before at this width, so that nothing below moves where there are
+/// none.
 pub(super) fn speed(ui: &mut Ui, texts: &Texts, report: &Report) {
-    ui.horizontal_wrapped(|ui| {
+    let width = ui.available_width();
+    let key = ui.scope_id().with("rows of estimates");
+    let kept = ui.data(|data| data.get_temp::<(f32, f32)>(key));
+    let kept = kept.filter(|(known, _)| (known - width).abs() < 0.5);
+    let kept = kept.map_or(16.0, |(_, height)| height);
+    let height = ui
+        .vertical(|ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            let rows = estimates(ui, texts, report);
+            if rows < kept {
+                ui.allocate_space(Vec2::new(0.0, kept - rows));
+            }
+            rows.max(kept)
+        })
+        .inner;
+    ui.data_mut(|data| data.insert_temp(key, (width, height)));
+}
+
+/// The estimates, and how high they are.
+fn estimates(ui: &mut Ui, texts: &Texts, report: &Report) -> f32 {
+    let Some(speed) = &report.speed else {
+        return 0.0;
+    };
+    let rows = ui.horizontal_wrapped(|ui| {
         ui.set_min_height(16.0);
         ui.spacing_mut().item_spacing.x = 0.0;
-        let Some(speed) = &report.speed else { return };
         let mut first = true;
         for (text, help, figure) in figures(texts, speed) {
             let text = if first { text } else { format!(" · {text}") };
@@ -30,6 +53,7 @@ pub(super) fn speed(ui: &mut Ui, texts: &Texts, report: &Report) {
                 .on_hover_ui(|ui| explain(ui, texts, &help, why.map(|(_, why)| why)));
         }
     });
+    rows.response.rect.height()
 }
 
 /// Each figure with what it means.
