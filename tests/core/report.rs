@@ -121,3 +121,22 @@ fn a_file_larger_than_the_disk_is_noticed() {
             .any(|note| note.code == "file-larger-than-disk")
     );
 }
+
+/// A card that is too full by less than a MiB is too full.
+#[test]
+fn a_little_over_is_over() {
+    let mut card = machine("ram_mib = 65536\ngpus = [{ name = \"RTX 4090\" }]");
+    let roomy = check("Qwen3-8B", &card, &all_layers(8192), 0);
+    let free = Bytes::new(roomy.devices[0].free().unsigned_abs());
+    let memory = &mut card.gpus[0].memory;
+    memory.in_use += free;
+    assert_eq!(
+        check("Qwen3-8B", &card, &all_layers(8192), 0).verdict,
+        Verdict::Fits
+    );
+    card.gpus[0].memory.in_use += Bytes::new(1);
+    assert_eq!(
+        check("Qwen3-8B", &card, &all_layers(8192), 0).verdict,
+        Verdict::Exceeds
+    );
+}
