@@ -58,7 +58,7 @@ pub(in crate::engine) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec
 
 /// Whether the weights alone are more than all devices together have free.
 pub(in crate::engine) fn exceeds_everything(inputs: &Inputs<'_>) -> bool {
-    super::arrange::subject(inputs)
+    super::accepted::accepted(inputs)
         .is_some_and(|(subject, config)| limits::exceeds_everything(&subject, &config))
 }
 

@@ -1,6 +1,6 @@
 //! Which experts stay in main memory, layer by layer: `--n-cpu-moe` where they are the first of all, else a pattern.
 
-use super::arrange;
+use super::accepted::accepted;
 use super::auto;
 use super::config::GpuLayers;
 use super::placement::Device;
@@ -18,7 +18,7 @@ struct Found {
 }
 
 fn find(inputs: &Inputs<'_>) -> Option<Found> {
-    let (subject, asked) = arrange::subject(inputs)?;
+    let (subject, asked) = accepted(inputs)?;
     let mut config = asked.clone();
     let fitted = auto::choose(&subject, &mut config, &mut Vec::new());
     let spilled = auto::spilled(&subject, fitted.as_ref());

@@ -1,5 +1,6 @@
 //! llama.cpp: `llama-server` as built from the versions in `version`.
 
+mod accepted;
 mod adapter;
 mod arrange;
 mod auto;

@@ -1,16 +1,15 @@
 //! What llama.cpp could do otherwise to need less.
 
+use super::accepted::{accepted, refused};
 use super::arrange::LADDER;
 use super::auto;
 use super::config::{self, Config, Flash, GpuLayers};
 use super::limits;
-use super::notes;
 use super::parts;
-use super::subject::Subject;
 use crate::engine::{Derived, Inputs, Margin, Remedy, Step};
 use crate::model::{FeedForward, Model};
 use crate::plan::{Settings, Value};
-use crate::projection::{Severity, grouped};
+use crate::projection::grouped;
 
 /// Steps in which experts are moved to main memory.
 const EXPERT_STEPS: u64 = 8;
@@ -18,26 +17,13 @@ const EXPERT_STEPS: u64 = 8;
 /// Bytes that every GPU has left beyond a margin, and main memory at all; negative where they lack. `None` where the engine
 /// would not start.
 pub(super) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
+    let (subject, mut config) = accepted(inputs)?;
     let mut notes = Vec::new();
-    let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
-    let devices = config::devices(inputs.machine, &config);
-    let file_type = config.file_type(inputs.model)?;
-    let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
-    let architecture = subject.table.architecture;
-    let gpus = inputs.machine.gpus.len();
-    notes::refusals(
-        inputs.model,
-        architecture,
-        &config,
-        &subject.devices,
-        gpus,
-        &mut notes,
-    );
     parts::notes(&subject, &config, &mut notes);
-    let fitted = auto::choose(&subject, &mut config, &mut notes);
-    if notes.iter().any(|note| note.severity == Severity::Error) {
+    if refused(&notes) {
         return None;
     }
+    let fitted = auto::choose(&subject, &mut config, &mut Vec::new());
     let spilled = auto::spilled(&subject, fitted.as_ref());
     let mut left = limits::slack(&subject, &config, &spilled, margin);
     let host = left.pop()?;

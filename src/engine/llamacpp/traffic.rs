@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::accepted::accepted;
 use super::auto;
-use super::config::{self, Config, Flash};
+use super::config::{Config, Flash};
 use super::kv_cache::{Cells, Kind};
 use super::notes;
 use super::placed::Placed;
@@ -14,7 +15,6 @@ use crate::engine::Inputs;
 use crate::engine::traffic::{CacheRead, DeviceTraffic, Together, Traffic, WeightRead};
 use crate::model::mixer::{Attention, Cache, LatentAttention};
 use crate::model::{FeedForward, Mixer, Model, product};
-use crate::projection::Severity;
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -24,25 +24,8 @@ const OFFLOAD_BATCH: u64 = 32;
 
 /// The traffic of a plan; `None` where the engine would not start.
 pub(super) fn traffic(inputs: &Inputs<'_>) -> Option<Traffic> {
-    let mut notes = Vec::new();
-    let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
-    let devices = config::devices(inputs.machine, &config);
-    let file_type = config.file_type(inputs.model)?;
-    let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
-    let architecture = subject.table.architecture;
-    let gpus = inputs.machine.gpus.len();
-    notes::refusals(
-        inputs.model,
-        architecture,
-        &config,
-        &subject.devices,
-        gpus,
-        &mut notes,
-    );
-    let fitted = auto::choose(&subject, &mut config, &mut notes);
-    if notes.iter().any(|note| note.severity == Severity::Error) {
-        return None;
-    }
+    let (subject, mut config) = accepted(inputs)?;
+    let fitted = auto::choose(&subject, &mut config, &mut Vec::new());
     let spilled = auto::spilled(&subject, fitted.as_ref());
     let placed = subject.place(&config, &spilled).ok()?;
     Some(of(&subject, &config, &placed))

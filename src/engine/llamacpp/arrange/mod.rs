@@ -15,7 +15,6 @@ use crate::engine::search::{Arrangement, Ask, Effort, Probe, Residency};
 use desk::Desk;
 use solve::Spread;
 use trial::Trial;
-pub(super) use trial::subject;
 
 /// The placement asked for; where it does not fit, what comes closest.
 pub(super) fn arrange(inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement> {

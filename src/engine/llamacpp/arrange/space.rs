@@ -2,8 +2,8 @@
 
 use super::super::config::{self, CELL_PADDING, Context};
 use super::super::limits;
-use super::trial;
 use crate::engine::Inputs;
+use crate::engine::llamacpp::accepted::accepted;
 use crate::engine::llamacpp::file_type::FileType;
 use crate::engine::search::{Format, Space};
 use crate::model::FeedForward;
@@ -29,7 +29,7 @@ const CACHES: [Type; 3] = [Type::F16, Type::Q8_0, Type::Q4_0];
 
 /// What can be searched.
 pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
-    let (subject, config) = trial::subject(inputs)?;
+    let (subject, config) = accepted(inputs)?;
     let planned = config.file_type(inputs.model)?;
     let usual = FileType::usual(inputs.model);
     let mut types: Vec<FileType> = if usual == FileType::MXFP4_MOE {

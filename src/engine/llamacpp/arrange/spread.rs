@@ -2,8 +2,9 @@
 
 use super::desk::{Change, Desk, number};
 use super::solve::{Layout, MATRICES, Room, Spread, Unit, solve};
-use super::trial::{self, Trial};
+use super::trial::Trial;
 use crate::engine::Inputs;
+use crate::engine::llamacpp::accepted::accepted;
 use crate::engine::llamacpp::subject::Subject;
 use crate::engine::llamacpp::tensors::{Layer, Matrix};
 use crate::plan::Value;
@@ -21,7 +22,7 @@ pub(super) fn spread(desk: &Desk<'_>, reference: &Trial, spread: Spread) -> Opti
         settings: &reference.settings,
         ..desk.inputs
     };
-    let (subject, config) = trial::subject(&inputs)?;
+    let (subject, config) = accepted(&inputs)?;
     let units = units(&subject, &subject.context_by_block(&config));
     let bandwidth = subject.devices.iter();
     let mut room = Room {

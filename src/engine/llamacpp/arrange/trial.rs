@@ -1,18 +1,17 @@
 //! Settings tried: what they leave free, and where layers end up.
 
+use super::super::accepted::accepted;
 use super::super::auto;
 use super::super::compute::Purpose;
 use super::super::config::{self, Config, GpuLayers};
 use super::super::limits;
 use super::super::measure::Measured;
-use super::super::notes;
 use super::super::placement::Device;
 use super::super::subject::Subject;
 use super::super::tensors::Layer;
 use crate::engine::search::Probe;
 use crate::engine::{Inputs, Margin, left_to_system};
 use crate::plan::Settings;
-use crate::projection::Severity;
 use crate::units::Bytes;
 
 /// Settings with what comes of them.
@@ -33,13 +32,9 @@ impl Trial {
             settings: &settings,
             ..*inputs
         };
-        let (subject, asked) = subject(&inputs)?;
-        let mut notes = Vec::new();
+        let (subject, asked) = accepted(&inputs)?;
         let mut config = asked.clone();
-        let fitted = auto::choose(&subject, &mut config, &mut notes);
-        if notes.iter().any(|note| note.severity == Severity::Error) {
-            return None;
-        }
+        let fitted = auto::choose(&subject, &mut config, &mut Vec::new());
         let spilled = auto::spilled(&subject, fitted.as_ref());
         let measured = subject
             .measure(&config, &spilled, Purpose::Allocation)
@@ -100,25 +95,6 @@ fn keeps_margin(subject: &Subject<'_>, config: &Config, spilled: &[auto::Overflo
         let margin = subject.inputs.margin.of(device.gpu.memory.usable);
         signed(*free).saturating_sub(used.total) >= signed(margin)
     })
-}
-
-/// What is loaded, where the engine takes these settings at all.
-pub(in super::super) fn subject<'a>(inputs: &Inputs<'a>) -> Option<(Subject<'a>, Config)> {
-    let mut notes = Vec::new();
-    let config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
-    let devices = config::devices(inputs.machine, &config);
-    let file_type = config.file_type(inputs.model)?;
-    let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
-    notes::refusals(
-        inputs.model,
-        subject.table.architecture,
-        &config,
-        &subject.devices,
-        inputs.machine.gpus.len(),
-        &mut notes,
-    );
-    let refused = notes.iter().any(|note| note.severity == Severity::Error);
-    (!refused).then_some((subject, config))
 }
 
 fn probe(subject: &Subject<'_>, config: &Config, measured: &Measured, room: Vec<i64>) -> Probe {
