@@ -289,6 +289,32 @@ fn nearest(engine: &dyn super::Engine, name: &str) -> Option<String> {
 }
 
 impl Setting {
+    /// A setting without aliases that applies everywhere and that every known version has; further fields by struct
+    /// update.
+    pub(in crate::engine) const fn new(
+        name: &'static str,
+        label: &'static str,
+        group: Group,
+        kind: Kind,
+        default: fn(&Scope<'_>) -> Value,
+        help: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            synonyms: &[],
+            label,
+            group,
+            kind,
+            applies: |_| true,
+            default,
+            help,
+            since: None,
+            until: None,
+            counterparts: &[],
+        }
+    }
+
     /// The value as this setting holds it (words lower-cased, a single text as a list of one), or why not.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 //! Adapters and control vectors loaded beside the model.
 
 use super::super::super::setting::{Group, Kind, Setting};
-use super::shape::{empty, off, setting};
+use super::shape::{empty, off};
 
 pub(super) const LORA: Setting = Setting {
     aliases: &["lora_adapters"],
-    ..setting(
+    ..Setting::new(
         "lora",
         "LoRA adapters",
         Group::Advanced,
@@ -19,7 +19,7 @@ pub(super) const LORA: Setting = Setting {
     )
 };
 
-pub(super) const CONTROL_VECTOR: Setting = setting(
+pub(super) const CONTROL_VECTOR: Setting = Setting::new(
     "control_vector",
     "Control vector",
     Group::Advanced,

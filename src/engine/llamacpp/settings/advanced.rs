@@ -4,12 +4,12 @@ use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
 use super::bounds;
 use super::meaning;
 use super::relevance::windows;
-use super::shape::{auto, choices, integer, off, on, setting, zero};
+use super::shape::{auto, choices, integer, off, on, zero};
 use crate::plan::Value;
 
 pub(super) const SWA_FULL: Setting = Setting {
     applies: windows,
-    ..setting(
+    ..Setting::new(
         "swa_full",
         "Full-size window cache",
         Group::Advanced,
@@ -36,7 +36,7 @@ pub(super) const LOAD_MODE: Setting = Setting {
     aliases: &["lm", "mmap"],
     counterparts: meaning::LOAD_MODE,
     synonyms: &[("on", "mmap"), ("off", "none")],
-    ..setting(
+    ..Setting::new(
         "load_mode",
         "Loading",
         Group::Advanced,
@@ -61,7 +61,7 @@ fn lazy_modes(_: &Scope<'_>) -> Vec<Choice> {
 pub(super) const LAZY_MODE: Setting = Setting {
     aliases: &["lzm"],
     since: Some("0.6.0"),
-    ..setting(
+    ..Setting::new(
         "lazy_mode",
         "Read rows on demand",
         Group::Advanced,
@@ -73,7 +73,7 @@ pub(super) const LAZY_MODE: Setting = Setting {
     )
 };
 
-pub(super) const REPACK: Setting = setting(
+pub(super) const REPACK: Setting = Setting::new(
     "repack",
     "Repack for CPU",
     Group::Advanced,
@@ -82,7 +82,7 @@ pub(super) const REPACK: Setting = setting(
     "Copies weights on the processor into a layout that its vector units like; they are then no longer mapped.",
 );
 
-pub(super) const HOST_BUFFER: Setting = setting(
+pub(super) const HOST_BUFFER: Setting = Setting::new(
     "host_buffer",
     "Pinned host buffers",
     Group::Advanced,
@@ -91,7 +91,7 @@ pub(super) const HOST_BUFFER: Setting = setting(
     "Keeps weights in main memory in buffers pinned for the GPU; off is the flag --no-host.",
 );
 
-pub(super) const CHECK_TENSORS: Setting = setting(
+pub(super) const CHECK_TENSORS: Setting = Setting::new(
     "check_tensors",
     "Check weights",
     Group::Advanced,
@@ -106,7 +106,7 @@ fn cache_ram(_: &Scope<'_>) -> Value {
 
 pub(super) const CACHE_RAM: Setting = Setting {
     aliases: &["cram"],
-    ..setting(
+    ..Setting::new(
         "cache_ram",
         "Prompt cache limit",
         Group::Advanced,
@@ -122,7 +122,7 @@ fn checkpoints(_: &Scope<'_>) -> Value {
 
 pub(super) const CTX_CHECKPOINTS: Setting = Setting {
     aliases: &["ctxcp", "swa_checkpoints"],
-    ..setting(
+    ..Setting::new(
         "ctx_checkpoints",
         "Checkpoints per slot",
         Group::Advanced,
@@ -138,7 +138,7 @@ fn checkpoint_step(_: &Scope<'_>) -> Value {
 
 pub(super) const CHECKPOINT_MIN_STEP: Setting = Setting {
     aliases: &["cms"],
-    ..setting(
+    ..Setting::new(
         "checkpoint_min_step",
         "Checkpoint spacing",
         Group::Advanced,
@@ -150,7 +150,7 @@ pub(super) const CHECKPOINT_MIN_STEP: Setting = Setting {
 
 pub(super) const KV_UNIFIED_PER_SLOT: Setting = Setting {
     since: Some("0.6.0"),
-    ..setting(
+    ..Setting::new(
         "kv_unified_per_slot",
         "Limit per slot",
         Group::Advanced,
@@ -166,7 +166,7 @@ pub(super) const KV_UNIFIED_PER_SLOT: Setting = Setting {
 
 pub(super) const EMBEDDING: Setting = Setting {
     aliases: &["embeddings"],
-    ..setting(
+    ..Setting::new(
         "embedding",
         "Embeddings only",
         Group::Advanced,
@@ -178,7 +178,7 @@ pub(super) const EMBEDDING: Setting = Setting {
 
 pub(super) const BACKEND_SAMPLING: Setting = Setting {
     aliases: &["bs"],
-    ..setting(
+    ..Setting::new(
         "backend_sampling",
         "Sampling on GPU",
         Group::Advanced,
@@ -195,7 +195,7 @@ fn output_rows(scope: &Scope<'_>) -> Value {
     }
 }
 
-pub(super) const N_OUTPUTS_MAX: Setting = setting(
+pub(super) const N_OUTPUTS_MAX: Setting = Setting::new(
     "n_outputs_max",
     "Rows of logits",
     Group::Advanced,
@@ -205,7 +205,7 @@ pub(super) const N_OUTPUTS_MAX: Setting = setting(
      Not a flag of the server: it follows from the slots and the draft.",
 );
 
-pub(super) const N_RS_SEQ: Setting = setting(
+pub(super) const N_RS_SEQ: Setting = Setting::new(
     "n_rs_seq",
     "Rollback states",
     Group::Advanced,
@@ -217,7 +217,7 @@ pub(super) const N_RS_SEQ: Setting = setting(
 
 pub(super) const FIT: Setting = Setting {
     since: Some("2025-12"),
-    ..setting(
+    ..Setting::new(
         "fit",
         "Automatic fit",
         Group::Advanced,
@@ -231,7 +231,7 @@ pub(super) const FIT_TARGET: Setting = Setting {
     aliases: &["fitt"],
     since: Some("2025-12"),
     applies: super::relevance::gpu,
-    ..setting(
+    ..Setting::new(
         "fit_target",
         "Margin of fit",
         Group::Advanced,
@@ -248,7 +248,7 @@ fn fit_context(_: &Scope<'_>) -> Value {
 pub(super) const FIT_CTX: Setting = Setting {
     aliases: &["fitc"],
     since: Some("2025-12"),
-    ..setting(
+    ..Setting::new(
         "fit_ctx",
         "Least context of fit",
         Group::Advanced,
@@ -268,7 +268,7 @@ fn newest(_: &Scope<'_>) -> Value {
 
 pub(super) const ENGINE_VERSION: Setting = Setting {
     aliases: &["version"],
-    ..setting(
+    ..Setting::new(
         "engine_version",
         "llama.cpp version",
         Group::Advanced,

@@ -3,13 +3,13 @@
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
 use super::bounds;
 use super::meaning;
-use super::shape::{auto, choices, integer, setting, zero};
+use super::shape::{auto, choices, integer, zero};
 use crate::plan::Value;
 
 pub(super) const CTX_SIZE: Setting = Setting {
     aliases: &["c", "ctx", "context", "n_ctx"],
     counterparts: meaning::CTX_SIZE,
-    ..setting(
+    ..Setting::new(
         "ctx_size",
         "Context",
         Group::Load,
@@ -27,7 +27,7 @@ pub(super) const CTX_SIZE: Setting = Setting {
 pub(super) const PARALLEL: Setting = Setting {
     aliases: &["np", "n_parallel", "slots"],
     counterparts: meaning::PARALLEL,
-    ..setting(
+    ..Setting::new(
         "parallel",
         "Slots",
         Group::Load,
@@ -55,7 +55,7 @@ fn unified(scope: &Scope<'_>) -> Value {
 
 pub(super) const KV_UNIFIED: Setting = Setting {
     aliases: &["kvu"],
-    ..setting(
+    ..Setting::new(
         "kv_unified",
         "Shared KV cache",
         Group::Load,
@@ -72,7 +72,7 @@ fn batch(_: &Scope<'_>) -> Value {
 pub(super) const BATCH_SIZE: Setting = Setting {
     aliases: &["b", "batch", "n_batch"],
     counterparts: meaning::BATCH_SIZE,
-    ..setting(
+    ..Setting::new(
         "batch_size",
         "Batch",
         Group::Load,
@@ -89,7 +89,7 @@ fn micro_batch(_: &Scope<'_>) -> Value {
 pub(super) const UBATCH_SIZE: Setting = Setting {
     aliases: &["ub", "ubatch", "n_ubatch"],
     counterparts: meaning::UBATCH_SIZE,
-    ..setting(
+    ..Setting::new(
         "ubatch_size",
         "Micro-batch",
         Group::Load,
@@ -122,7 +122,7 @@ pub(super) const FLASH_ATTN: Setting = Setting {
         ("disabled", "off"),
         ("0", "off"),
     ],
-    ..setting(
+    ..Setting::new(
         "flash_attn",
         "Flash attention",
         Group::Load,

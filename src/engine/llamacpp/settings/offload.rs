@@ -4,14 +4,14 @@ use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
 use super::bounds;
 use super::meaning;
 use super::relevance::{experts_and_gpu, gpu, several_gpus};
-use super::shape::{auto, choices, empty, integer, off, on, setting, zero};
+use super::shape::{auto, choices, empty, integer, off, on, zero};
 use crate::plan::Value;
 
 pub(super) const N_GPU_LAYERS: Setting = Setting {
     aliases: &["ngl", "gpu_layers"],
     counterparts: meaning::N_GPU_LAYERS,
     applies: gpu,
-    ..setting(
+    ..Setting::new(
         "n_gpu_layers",
         "GPU layers",
         Group::Offload,
@@ -30,7 +30,7 @@ pub(super) const N_GPU_LAYERS: Setting = Setting {
 pub(super) const CPU_MOE: Setting = Setting {
     aliases: &["cmoe"],
     applies: experts_and_gpu,
-    ..setting(
+    ..Setting::new(
         "cpu_moe",
         "All experts on CPU",
         Group::Advanced,
@@ -43,7 +43,7 @@ pub(super) const CPU_MOE: Setting = Setting {
 pub(super) const N_CPU_MOE: Setting = Setting {
     aliases: &["ncmoe"],
     applies: experts_and_gpu,
-    ..setting(
+    ..Setting::new(
         "n_cpu_moe",
         "Layers with experts on CPU",
         Group::Advanced,
@@ -57,7 +57,7 @@ pub(super) const N_CPU_FFN: Setting = Setting {
     aliases: &["ncffn"],
     applies: gpu,
     since: Some("0.6.0"),
-    ..setting(
+    ..Setting::new(
         "n_cpu_ffn",
         "Layers with FFN on CPU",
         Group::Advanced,
@@ -70,7 +70,7 @@ pub(super) const N_CPU_FFN: Setting = Setting {
 pub(super) const OVERRIDE_TENSOR: Setting = Setting {
     aliases: &["ot"],
     applies: gpu,
-    ..setting(
+    ..Setting::new(
         "override_tensor",
         "Tensor overrides",
         Group::Advanced,
@@ -85,7 +85,7 @@ pub(super) const OVERRIDE_TENSOR: Setting = Setting {
 pub(super) const KV_OFFLOAD: Setting = Setting {
     aliases: &["kvo"],
     applies: gpu,
-    ..setting(
+    ..Setting::new(
         "kv_offload",
         "KV cache on GPU",
         Group::Offload,
@@ -97,7 +97,7 @@ pub(super) const KV_OFFLOAD: Setting = Setting {
 
 pub(super) const OP_OFFLOAD: Setting = Setting {
     applies: gpu,
-    ..setting(
+    ..Setting::new(
         "op_offload",
         "Prompt work on GPU",
         Group::Advanced,
@@ -127,7 +127,7 @@ pub(super) const SPLIT_MODE: Setting = Setting {
     aliases: &["sm"],
     counterparts: meaning::SPLIT_MODE,
     applies: several_gpus,
-    ..setting(
+    ..Setting::new(
         "split_mode",
         "Split across GPUs",
         Group::Offload,
@@ -142,7 +142,7 @@ pub(super) const SPLIT_MODE: Setting = Setting {
 pub(super) const TENSOR_SPLIT: Setting = Setting {
     aliases: &["ts"],
     applies: several_gpus,
-    ..setting(
+    ..Setting::new(
         "tensor_split",
         "Share per GPU",
         Group::Offload,
@@ -156,7 +156,7 @@ pub(super) const MAIN_GPU: Setting = Setting {
     aliases: &["mg"],
     counterparts: meaning::MAIN_GPU,
     applies: several_gpus,
-    ..setting(
+    ..Setting::new(
         "main_gpu",
         "Main GPU",
         Group::Advanced,
@@ -173,7 +173,7 @@ fn several_nodes(scope: &Scope<'_>) -> bool {
 
 pub(super) const RPC: Setting = Setting {
     applies: several_nodes,
-    ..setting(
+    ..Setting::new(
         "rpc",
         "GPUs of other nodes",
         Group::Offload,

@@ -3,14 +3,14 @@
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
 use super::bounds;
 use super::relevance::{projector, vision, vision_and_gpu};
-use super::shape::{choices, integer, off, on, setting, zero};
+use super::shape::{choices, integer, off, on, zero};
 use crate::plan::Value;
 
 pub(super) const MMPROJ: Setting = Setting {
     aliases: &["mm"],
     applies: projector,
     since: Some("2025-06"),
-    ..setting(
+    ..Setting::new(
         "mmproj",
         "Vision projector",
         Group::Advanced,
@@ -38,7 +38,7 @@ fn f16(_: &Scope<'_>) -> Value {
 
 pub(super) const MMPROJ_TYPE: Setting = Setting {
     applies: vision,
-    ..setting(
+    ..Setting::new(
         "mmproj_type",
         "Projector weights",
         Group::Advanced,
@@ -52,7 +52,7 @@ pub(super) const MMPROJ_TYPE: Setting = Setting {
 
 pub(super) const MMPROJ_OFFLOAD: Setting = Setting {
     applies: vision_and_gpu,
-    ..setting(
+    ..Setting::new(
         "mmproj_offload",
         "Projector on GPU",
         Group::Advanced,
@@ -65,7 +65,7 @@ pub(super) const MMPROJ_OFFLOAD: Setting = Setting {
 pub(super) const IMAGE_MIN_TOKENS: Setting = Setting {
     applies: vision,
     since: Some("2025-12"),
-    ..setting(
+    ..Setting::new(
         "image_min_tokens",
         "Least tokens of an image",
         Group::Advanced,
@@ -78,7 +78,7 @@ pub(super) const IMAGE_MIN_TOKENS: Setting = Setting {
 pub(super) const IMAGE_MAX_TOKENS: Setting = Setting {
     applies: vision,
     since: Some("2025-12"),
-    ..setting(
+    ..Setting::new(
         "image_max_tokens",
         "Most tokens of an image",
         Group::Advanced,

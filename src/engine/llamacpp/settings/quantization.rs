@@ -2,7 +2,7 @@
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting};
 use super::meaning;
-use super::shape::{choices, off, setting};
+use super::shape::{choices, off};
 use crate::engine::llamacpp::file_type::FileType;
 use crate::plan::Value;
 
@@ -52,7 +52,7 @@ fn default_file_type(scope: &Scope<'_>) -> Value {
 pub(in super::super) const WEIGHTS: Setting = Setting {
     aliases: &["quant", "quantization", "file_type", "ftype"],
     counterparts: meaning::WEIGHTS,
-    ..setting(
+    ..Setting::new(
         "weights",
         "Weights",
         Group::Quantization,
@@ -67,7 +67,7 @@ pub(in super::super) const WEIGHTS: Setting = Setting {
 
 pub(in super::super) const IMATRIX: Setting = Setting {
     counterparts: meaning::IMATRIX,
-    ..setting(
+    ..Setting::new(
         "imatrix",
         "Importance matrix",
         Group::Advanced,
@@ -81,7 +81,7 @@ pub(in super::super) const IMATRIX: Setting = Setting {
 pub(super) const CACHE_TYPE_K: Setting = Setting {
     aliases: &["ctk"],
     counterparts: meaning::CACHE_TYPE_K,
-    ..setting(
+    ..Setting::new(
         "cache_type_k",
         "KV cache, keys",
         Group::Quantization,
@@ -96,7 +96,7 @@ pub(super) const CACHE_TYPE_K: Setting = Setting {
 pub(super) const CACHE_TYPE_V: Setting = Setting {
     aliases: &["ctv"],
     counterparts: meaning::CACHE_TYPE_V,
-    ..setting(
+    ..Setting::new(
         "cache_type_v",
         "KV cache, values",
         Group::Quantization,

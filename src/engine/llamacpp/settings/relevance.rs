@@ -5,11 +5,6 @@ use crate::model::mixer::Reach;
 use crate::model::{FeedForward, Mixer, Model};
 use crate::plan::Value;
 
-/// Whatever the model and the machine.
-pub(super) fn always(_: &Scope<'_>) -> bool {
-    true
-}
-
 /// A machine with a GPU.
 pub(super) fn gpu(scope: &Scope<'_>) -> bool {
     !scope.machine.gpus.is_empty()

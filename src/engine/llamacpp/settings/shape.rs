@@ -1,33 +1,7 @@
 //! Short forms for the kinds of setting that occur here.
 
-use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
-use super::relevance::always;
+use super::super::super::setting::{Choice, Kind, Scope, Step};
 use crate::plan::Value;
-
-/// A setting without aliases that every known version has; further fields by struct update.
-pub(super) const fn setting(
-    name: &'static str,
-    label: &'static str,
-    group: Group,
-    kind: Kind,
-    default: fn(&Scope<'_>) -> Value,
-    help: &'static str,
-) -> Setting {
-    Setting {
-        name,
-        aliases: &[],
-        synonyms: &[],
-        label,
-        group,
-        kind,
-        applies: always,
-        default,
-        help,
-        since: None,
-        until: None,
-        counterparts: &[],
-    }
-}
 
 /// A whole number without words.
 pub(super) const fn integer(

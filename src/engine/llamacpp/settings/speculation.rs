@@ -5,7 +5,7 @@ use super::super::file_type::FileType;
 use super::bounds;
 use super::quantization::{cache_types, f16, file_types};
 use super::relevance::{draft, draft_and_gpu, draft_with_experts, drafting, drafting_by_context};
-use super::shape::{auto, choices, empty, integer, off, on, setting, zero};
+use super::shape::{auto, choices, empty, integer, off, on, zero};
 use crate::plan::Value;
 
 /// Types of `common_speculative_type_to_str` (`common/speculative.cpp`, 0.6.0-dev).
@@ -41,7 +41,7 @@ pub(super) const SPEC_TYPE: Setting = Setting {
     synonyms: &[("mtp", "draft-mtp"), ("nextn", "draft-mtp")],
     counterparts: super::meaning::SPEC_TYPE,
     since: Some("2026-05"),
-    ..setting(
+    ..Setting::new(
         "spec_type",
         "Speculation",
         Group::Advanced,
@@ -62,7 +62,7 @@ pub(super) const SPEC_DRAFT_N_MAX: Setting = Setting {
     aliases: &["draft_max", "draft_n"],
     counterparts: super::meaning::SPEC_DRAFT_N_MAX,
     applies: drafting,
-    ..setting(
+    ..Setting::new(
         "spec_draft_n_max",
         "Draft tokens",
         Group::Advanced,
@@ -81,7 +81,7 @@ fn draft_weights(scope: &Scope<'_>) -> Value {
 
 pub(super) const DRAFT_WEIGHTS: Setting = Setting {
     applies: draft,
-    ..setting(
+    ..Setting::new(
         "draft_weights",
         "Draft weights",
         Group::Advanced,
@@ -96,7 +96,7 @@ pub(super) const DRAFT_WEIGHTS: Setting = Setting {
 pub(super) const N_GPU_LAYERS_DRAFT: Setting = Setting {
     aliases: &["ngld", "gpu_layers_draft", "spec_draft_ngl"],
     applies: draft_and_gpu,
-    ..setting(
+    ..Setting::new(
         "n_gpu_layers_draft",
         "Draft layers on GPU",
         Group::Advanced,
@@ -114,7 +114,7 @@ pub(super) const N_GPU_LAYERS_DRAFT: Setting = Setting {
 pub(super) const CACHE_TYPE_K_DRAFT: Setting = Setting {
     aliases: &["ctkd", "spec_draft_type_k"],
     applies: drafting_by_context,
-    ..setting(
+    ..Setting::new(
         "cache_type_k_draft",
         "Draft cache, keys",
         Group::Advanced,
@@ -129,7 +129,7 @@ pub(super) const CACHE_TYPE_K_DRAFT: Setting = Setting {
 pub(super) const CACHE_TYPE_V_DRAFT: Setting = Setting {
     aliases: &["ctvd", "spec_draft_type_v"],
     applies: drafting_by_context,
-    ..setting(
+    ..Setting::new(
         "cache_type_v_draft",
         "Draft cache, values",
         Group::Advanced,
@@ -144,7 +144,7 @@ pub(super) const CACHE_TYPE_V_DRAFT: Setting = Setting {
 pub(super) const CPU_MOE_DRAFT: Setting = Setting {
     aliases: &["cmoed", "spec_draft_cpu_moe"],
     applies: draft_with_experts,
-    ..setting(
+    ..Setting::new(
         "cpu_moe_draft",
         "Draft experts on CPU",
         Group::Advanced,
@@ -157,7 +157,7 @@ pub(super) const CPU_MOE_DRAFT: Setting = Setting {
 pub(super) const N_CPU_MOE_DRAFT: Setting = Setting {
     aliases: &["ncmoed", "spec_draft_n_cpu_moe"],
     applies: draft_with_experts,
-    ..setting(
+    ..Setting::new(
         "n_cpu_moe_draft",
         "Draft layers with experts on CPU",
         Group::Advanced,
@@ -170,7 +170,7 @@ pub(super) const N_CPU_MOE_DRAFT: Setting = Setting {
 pub(super) const OVERRIDE_TENSOR_DRAFT: Setting = Setting {
     aliases: &["otd", "spec_draft_override_tensor"],
     applies: draft_and_gpu,
-    ..setting(
+    ..Setting::new(
         "override_tensor_draft",
         "Draft tensor overrides",
         Group::Advanced,
@@ -185,7 +185,7 @@ pub(super) const OVERRIDE_TENSOR_DRAFT: Setting = Setting {
 pub(super) const DEVICE_DRAFT: Setting = Setting {
     aliases: &["devd", "spec_draft_device"],
     applies: draft_and_gpu,
-    ..setting(
+    ..Setting::new(
         "device_draft",
         "Draft devices",
         Group::Advanced,
@@ -200,7 +200,7 @@ pub(super) const DEVICE_DRAFT: Setting = Setting {
 pub(super) const SPEC_DRAFT_BACKEND_SAMPLING: Setting = Setting {
     applies: super::relevance::prediction,
     since: Some("2026-08"),
-    ..setting(
+    ..Setting::new(
         "spec_draft_backend_sampling",
         "Draft sampling on GPU",
         Group::Advanced,

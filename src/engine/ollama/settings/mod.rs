@@ -34,30 +34,6 @@ pub(super) const SETTINGS: &[Setting] = &[
     ENGINE_VERSION,
 ];
 
-const fn setting(
-    name: &'static str,
-    label: &'static str,
-    group: Group,
-    kind: Kind,
-    default: fn(&Scope<'_>) -> Value,
-    help: &'static str,
-) -> Setting {
-    Setting {
-        name,
-        aliases: &[],
-        synonyms: &[],
-        label,
-        group,
-        kind,
-        applies: |_| true,
-        default,
-        help,
-        since: None,
-        until: None,
-        counterparts: &[],
-    }
-}
-
 const fn integer(
     bounds: fn(&Scope<'_>) -> (i64, i64),
     step: Step,
@@ -97,7 +73,7 @@ const CACHE_TYPES: &[(&str, &str)] = &[
 
 const KV_CACHE_TYPE: Setting = Setting {
     counterparts: meaning::KV_CACHE_TYPE,
-    ..setting(
+    ..Setting::new(
         "kv_cache_type",
         "KV cache",
         Group::Quantization,
@@ -114,7 +90,7 @@ const NUM_GPU: Setting = Setting {
     aliases: &["n_gpu_layers", "gpu_layers"],
     applies: gpu,
     counterparts: meaning::NUM_GPU,
-    ..setting(
+    ..Setting::new(
         "num_gpu",
         "GPU layers",
         Group::Offload,
@@ -128,7 +104,7 @@ const NUM_GPU: Setting = Setting {
 const MAIN_GPU: Setting = Setting {
     applies: several_gpus,
     counterparts: meaning::MAIN_GPU,
-    ..setting(
+    ..Setting::new(
         "main_gpu",
         "Only GPU",
         Group::Advanced,
@@ -140,7 +116,7 @@ const MAIN_GPU: Setting = Setting {
 
 const SCHED_SPREAD: Setting = Setting {
     applies: several_gpus,
-    ..setting(
+    ..Setting::new(
         "sched_spread",
         "Spread over all GPUs",
         Group::Offload,
@@ -153,7 +129,7 @@ const SCHED_SPREAD: Setting = Setting {
 const NUM_CTX: Setting = Setting {
     aliases: &["ctx_size", "n_ctx", "context"],
     counterparts: meaning::NUM_CTX,
-    ..setting(
+    ..Setting::new(
         "num_ctx",
         "Context",
         Group::Load,
@@ -172,7 +148,7 @@ const NUM_CTX: Setting = Setting {
 const NUM_PARALLEL: Setting = Setting {
     aliases: &["parallel"],
     counterparts: meaning::NUM_PARALLEL,
-    ..setting(
+    ..Setting::new(
         "num_parallel",
         "Requests at once",
         Group::Load,
@@ -186,7 +162,7 @@ const NUM_PARALLEL: Setting = Setting {
 const NUM_BATCH: Setting = Setting {
     aliases: &["n_batch", "batch_size", "ubatch_size"],
     counterparts: meaning::NUM_BATCH,
-    ..setting(
+    ..Setting::new(
         "num_batch",
         "Batch",
         Group::Load,
@@ -212,7 +188,7 @@ const FLASH_ATTENTION: Setting = Setting {
     aliases: &["flash_attn"],
     synonyms: &[("true", "on"), ("1", "on"), ("false", "off"), ("0", "off")],
     counterparts: meaning::FLASH_ATTENTION,
-    ..setting(
+    ..Setting::new(
         "flash_attention",
         "Flash attention",
         Group::Load,
@@ -227,7 +203,7 @@ const FLASH_ATTENTION: Setting = Setting {
 const DRAFT_NUM_PREDICT: Setting = Setting {
     applies: |scope| scope.model.mtp.is_some(),
     counterparts: meaning::DRAFT_NUM_PREDICT,
-    ..setting(
+    ..Setting::new(
         "draft_num_predict",
         "Tokens ahead",
         Group::Advanced,
@@ -238,7 +214,7 @@ const DRAFT_NUM_PREDICT: Setting = Setting {
     )
 };
 
-const CONTEXT_LENGTH: Setting = setting(
+const CONTEXT_LENGTH: Setting = Setting::new(
     "context_length",
     "Server's context",
     Group::Advanced,
@@ -255,7 +231,7 @@ const CONTEXT_LENGTH: Setting = setting(
 const USE_MMAP: Setting = Setting {
     aliases: &["mmap"],
     counterparts: meaning::USE_MMAP,
-    ..setting(
+    ..Setting::new(
         "use_mmap",
         "Map the file",
         Group::Advanced,
@@ -266,7 +242,7 @@ const USE_MMAP: Setting = Setting {
     )
 };
 
-const NUM_THREAD: Setting = setting(
+const NUM_THREAD: Setting = Setting::new(
     "num_thread",
     "Threads",
     Group::Advanced,
@@ -275,7 +251,7 @@ const NUM_THREAD: Setting = setting(
     "Threads of the processor that compute; 0 leaves it to the server. Takes no memory.",
 );
 
-const KEEP_ALIVE: Setting = setting(
+const KEEP_ALIVE: Setting = Setting::new(
     "keep_alive",
     "Keep loaded for",
     Group::Advanced,
@@ -284,7 +260,7 @@ const KEEP_ALIVE: Setting = setting(
     "How long a model stays in memory after a request (OLLAMA_KEEP_ALIVE): a duration such as 30m, or -1 for ever.",
 );
 
-const MAX_LOADED_MODELS: Setting = setting(
+const MAX_LOADED_MODELS: Setting = Setting::new(
     "max_loaded_models",
     "Models at once",
     Group::Advanced,
@@ -296,7 +272,7 @@ const MAX_LOADED_MODELS: Setting = setting(
 
 const GPU_OVERHEAD: Setting = Setting {
     applies: gpu,
-    ..setting(
+    ..Setting::new(
         "gpu_overhead",
         "Set aside per GPU",
         Group::Advanced,
@@ -316,7 +292,7 @@ const IGPU_WORDS: &[(&str, &str)] = &[
 const IGPU_ENABLE: Setting = Setting {
     applies: |scope| scope.machine.gpus.iter().any(|gpu| gpu.unified),
     synonyms: &[("true", "on"), ("1", "on"), ("false", "off"), ("0", "off")],
-    ..setting(
+    ..Setting::new(
         "igpu_enable",
         "Integrated GPUs",
         Group::Advanced,
@@ -331,7 +307,7 @@ const IGPU_ENABLE: Setting = Setting {
 
 const ENGINE_VERSION: Setting = Setting {
     aliases: &["version"],
-    ..setting(
+    ..Setting::new(
         "engine_version",
         "Ollama version",
         Group::Advanced,
