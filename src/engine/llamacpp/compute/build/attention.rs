@@ -74,6 +74,20 @@ impl Builder<'_> {
         }
     }
 
+    /// Rotated as caches of fewer bits want it.
+    pub(super) fn rotated(&mut self, cache: &CacheInputs, qkv: Qkv) -> Qkv {
+        let Qkv { q, k, v } = qkv;
+        let (q, k) = match cache.k_rotation {
+            Some(rotation) => (self.rotate(q, rotation), self.rotate(k, rotation)),
+            None => (q, k),
+        };
+        let v = match cache.v_rotation {
+            Some(rotation) => self.rotate(v, rotation),
+            None => v,
+        };
+        Qkv { q, k, v }
+    }
+
     /// Stores keys and values and attends (`build_attn` without the output projection).
     pub(super) fn attend(
         &mut self,
@@ -83,18 +97,7 @@ impl Builder<'_> {
         qkv: Qkv,
         softmax: Softmax,
     ) -> Id {
-        let Qkv {
-            mut q,
-            mut k,
-            mut v,
-        } = qkv;
-        if let Some(rotation) = cache.k_rotation {
-            q = self.rotate(q, rotation);
-            k = self.rotate(k, rotation);
-        }
-        if let Some(rotation) = cache.v_rotation {
-            v = self.rotate(v, rotation);
-        }
+        let Qkv { q, k, v } = self.rotated(cache, qkv);
         self.graph.expand(q);
         let (first, second) = if cache.keys_first { (k, v) } else { (v, k) };
         self.graph.expand(first);

@@ -161,18 +161,7 @@ impl Builder<'_> {
         let (shape, cells) = (heads(attention), cache.cells);
         let (index_q, index_keys) = self.index(block, choice, cells, a, positions);
         self.graph.stage(Part::Attention, Some(block.index));
-        let Qkv {
-            mut q,
-            mut k,
-            mut v,
-        } = qkv;
-        if let Some(rotation) = cache.k_rotation {
-            q = self.rotate(q, rotation);
-            k = self.rotate(k, rotation);
-        }
-        if let Some(rotation) = cache.v_rotation {
-            v = self.rotate(v, rotation);
-        }
+        let Qkv { q, k, v } = self.rotated(cache, qkv);
         for id in [q, k, v] {
             self.graph.expand(id);
         }

@@ -14,28 +14,17 @@ use crate::model::{Activation, FeedForward, Mixer, PerLayerInputs};
 use crate::quant::Type;
 
 /// What every block reads.
-struct Inputs {
-    positions: Id,
-    caches: Caches,
-    per_layer: Option<Id>,
+pub(super) struct Inputs {
+    pub(super) positions: Id,
+    pub(super) caches: Caches,
+    pub(super) per_layer: Option<Id>,
 }
 
 impl Builder<'_> {
     /// The graph from tokens to logits.
     pub(super) fn gemma4(&mut self) -> Id {
         let plan = self.plan;
-        let stream = self.embeddings(self.hidden_size(), true);
-        let scales = self.row_scales();
-        let mut stream = self.graph.mul(stream, scales);
-        self.graph.expand(stream);
-        let inputs = Inputs {
-            positions: self.positions(1),
-            caches: self.attention_caches(true),
-            per_layer: plan
-                .trunk
-                .per_layer_inputs
-                .map(|inputs| self.per_layer_inputs(inputs, stream)),
-        };
+        let (mut stream, inputs) = self.gemma_inputs();
         let out_ids = self.output_ids();
         for block in &plan.blocks {
             stream = self.gemma4_block(block, &inputs, stream);
@@ -53,8 +42,26 @@ impl Builder<'_> {
         }
     }
 
+    /// The scaled embeddings, and what blocks read beside them.
+    pub(super) fn gemma_inputs(&mut self) -> (Id, Inputs) {
+        let stream = self.embeddings(self.hidden_size(), true);
+        let scales = self.row_scales();
+        let stream = self.graph.mul(stream, scales);
+        self.graph.expand(stream);
+        let positions = self.positions(1);
+        let caches = self.attention_caches(true);
+        let per_layer = self.plan.trunk.per_layer_inputs;
+        let per_layer = per_layer.map(|inputs| self.per_layer_inputs(inputs, stream));
+        let inputs = Inputs {
+            positions,
+            caches,
+            per_layer,
+        };
+        (stream, inputs)
+    }
+
     /// A small vector per token and layer, from a table and from the embeddings.
-    pub(super) fn per_layer_inputs(&mut self, inputs: PerLayerInputs, stream: Id) -> Id {
+    fn per_layer_inputs(&mut self, inputs: PerLayerInputs, stream: Id) -> Id {
         let (tokens, layers) = (self.batch.tokens, self.plan.trunk.blocks);
         let width = inputs.hidden_size_per_layer_input;
         let deep = [width, layers, tokens, 1];

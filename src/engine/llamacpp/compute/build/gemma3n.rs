@@ -3,7 +3,7 @@
 
 use super::Builder;
 use super::attention::{Qkv, Softmax};
-use super::input::Caches;
+use super::gemma::Inputs;
 use super::transformer::heads;
 use crate::engine::llamacpp::compute::plan::Block;
 use crate::engine::llamacpp::compute::tensor::{Id, Op, Part};
@@ -13,29 +13,11 @@ use crate::model::mixer::{Attention, Cache};
 /// Blocks whose activations are made sparse (`n_layer_sparsity`, `src/models/models.h`).
 const SPARSE_BLOCKS: usize = 10;
 
-/// What every block reads.
-struct Inputs {
-    positions: Id,
-    caches: Caches,
-    per_layer: Option<Id>,
-}
-
 impl Builder<'_> {
     /// The graph from tokens to logits.
     pub(super) fn gemma3n(&mut self) -> Id {
         let plan = self.plan;
-        let stream = self.embeddings(self.hidden_size(), true);
-        let scales = self.row_scales();
-        let stream = self.graph.mul(stream, scales);
-        self.graph.expand(stream);
-        let inputs = Inputs {
-            positions: self.positions(1),
-            caches: self.attention_caches(true),
-            per_layer: plan
-                .trunk
-                .per_layer_inputs
-                .map(|inputs| self.per_layer_inputs(inputs, stream)),
-        };
+        let (stream, inputs) = self.gemma_inputs();
         let mut streams = self.further_streams(stream);
         for block in &plan.blocks {
             streams = self.gemma3n_block(block, &inputs, streams);

@@ -158,24 +158,8 @@ impl Builder<'_> {
         a: Id,
     ) -> Id {
         let (tokens, heads) = (self.batch.tokens, latent.num_attention_heads);
-        let q = if block.weights.get("attn_q_a.weight").is_some() {
-            let low = self.project(block, "attn_q_a.weight", a);
-            let low = self.rms_norm(block, "attn_q_a_norm.weight", low);
-            self.project(block, "attn_q_b.weight", low)
-        } else {
-            self.project(block, "attn_q.weight", a)
-        };
-        let joint = self.project(block, "attn_kv_a_mqa.weight", a);
-        let row = row_bytes(Type::F32, latent.latent_width());
-        let low = self
-            .graph
-            .view_2d(joint, latent.kv_lora_rank, tokens, row, 0);
-        let rest = self.graph.view_3d(
-            joint,
-            [latent.qk_rope_head_dim, 1, tokens],
-            [row, row],
-            row_bytes(Type::F32, latent.kv_lora_rank),
-        );
+        let q = self.latent_queries(block, a);
+        let (low, rest) = self.joint_latent(block, latent, a);
         let low = self.rms_norm(block, "attn_kv_a_norm.weight", low);
         let head = row_bytes(Type::F32, latent.qk_head_dim());
         let nb = [head, head.saturating_mul(heads)];

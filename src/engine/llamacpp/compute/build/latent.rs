@@ -146,31 +146,48 @@ impl Builder<'_> {
         }
     }
 
-    /// Queries and the compressed vector with its rotated part.
-    fn compressed(&mut self, block: &Block, latent: &LatentAttention, a: Id) -> (Id, Id, Id) {
-        let tokens = self.batch.tokens;
-        let q = if block.weights.get("attn_q_a.weight").is_some() {
+    /// Queries, by way of a low rank where the file has one.
+    pub(super) fn latent_queries(&mut self, block: &Block, a: Id) -> Id {
+        if block.weights.get("attn_q_a.weight").is_some() {
             let low = self.project(block, "attn_q_a.weight", a);
             let low = self.rms_norm(block, "attn_q_a_norm.weight", low);
             self.project(block, "attn_q_b.weight", low)
         } else {
             self.project(block, "attn_q.weight", a)
-        };
-        let heads = latent.num_attention_heads;
-        let q = self
-            .graph
-            .reshape(q, [latent.qk_head_dim(), heads, tokens, 1]);
+        }
+    }
+
+    /// The latent of keys and values, and the part of the keys that bears the position.
+    pub(super) fn joint_latent(
+        &mut self,
+        block: &Block,
+        latent: &LatentAttention,
+        a: Id,
+    ) -> (Id, Id) {
+        let tokens = self.batch.tokens;
         let joint = self.project(block, "attn_kv_a_mqa.weight", a);
         let row = row_bytes(Type::F32, latent.latent_width());
         let low = self
             .graph
             .view_2d(joint, latent.kv_lora_rank, tokens, row, 0);
-        let rotated = self.graph.view_3d(
+        let positioned = self.graph.view_3d(
             joint,
             [latent.qk_rope_head_dim, 1, tokens],
             [row, row],
             row_bytes(Type::F32, latent.kv_lora_rank),
         );
+        (low, positioned)
+    }
+
+    /// Queries and the compressed vector with its rotated part.
+    fn compressed(&mut self, block: &Block, latent: &LatentAttention, a: Id) -> (Id, Id, Id) {
+        let tokens = self.batch.tokens;
+        let q = self.latent_queries(block, a);
+        let heads = latent.num_attention_heads;
+        let q = self
+            .graph
+            .reshape(q, [latent.qk_head_dim(), heads, tokens, 1]);
+        let (low, rotated) = self.joint_latent(block, latent, a);
         (q, low, rotated)
     }
 

@@ -6,7 +6,7 @@ use super::attention::Heads;
 use super::input::CacheInputs;
 use super::latent::latent;
 use crate::engine::llamacpp::compute::plan::Block;
-use crate::engine::llamacpp::compute::tensor::{Id, Op, Part, row_bytes};
+use crate::engine::llamacpp::compute::tensor::{Id, Op, Part};
 use crate::model::mixer::{Indexer, LatentAttention};
 use crate::quant::Type;
 
@@ -184,17 +184,7 @@ impl Builder<'_> {
         let q = self
             .graph
             .reshape(q, [latent.qk_head_dim(), heads, tokens, 1]);
-        let joint = self.project(block, "attn_kv_a_mqa.weight", normed);
-        let row = row_bytes(Type::F32, latent.latent_width());
-        let compressed = self
-            .graph
-            .view_2d(joint, latent.kv_lora_rank, tokens, row, 0);
-        let rotated = self.graph.view_3d(
-            joint,
-            [latent.qk_rope_head_dim, 1, tokens],
-            [row, row],
-            row_bytes(Type::F32, latent.kv_lora_rank),
-        );
+        let (compressed, rotated) = self.joint_latent(block, latent, normed);
         let rotated = self.graph.rope(rotated, inputs.positions, None);
         let compressed = self.rms_norm(block, "attn_kv_a_norm.weight", compressed);
         let (q, k, v) = self.absorb(block, latent, q, compressed, rotated, inputs.positions);
