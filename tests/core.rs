@@ -24,8 +24,6 @@ mod hardware;
 mod host_memory;
 #[path = "core/limits.rs"]
 mod limits;
-#[path = "core/llamacpp_fit.rs"]
-mod llamacpp_fit;
 #[path = "core/llamacpp_rules/mod.rs"]
 mod llamacpp_rules;
 #[path = "core/llamacpp_sizes.rs"]

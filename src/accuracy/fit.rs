@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 use crate::catalog::models::ModelCatalog;
 use crate::engine::llamacpp::LlamaCpp;
 use crate::engine::{Engine as _, Inputs, Margin};
+use crate::hardware::Machine;
 use crate::plan::{Settings, Value};
 use crate::units::Bytes;
 
@@ -47,15 +48,16 @@ impl Accuracy {
         let Some(question) = Question::parse(row) else {
             return Outcome::NotThis;
         };
-        // Trained contexts of the measured files of Qwen2.5 are those with YaRN; presets have the native ones.
-        let stretched = question.measured.starts_with("qwen2.5").then_some(131_072);
-        let Some(model) = self.model(&question.preset, stretched, catalog).cloned() else {
+        let Some(model) = self
+            .model(&question.preset, question.trained, catalog)
+            .cloned()
+        else {
             return Outcome::NoPreset(question.preset);
         };
         let outcome = LlamaCpp.project(&Inputs {
             model: &model,
             draft: None,
-            machine: &modelled(&question.cards, (8, 9)),
+            machine: &question.machine,
             settings: &question.settings,
             margin: question.margin,
             memo: &self.memo,
@@ -69,24 +71,35 @@ impl Accuracy {
 }
 
 /// A row without its answer.
-struct Question {
-    name: String,
-    preset: String,
-    /// The row's own name for the model.
-    measured: String,
-    cards: Vec<Bytes>,
-    settings: Settings,
-    margin: Margin,
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Model and settings.
+    pub name: String,
+    /// Id of the model's preset.
+    pub preset: String,
+    /// Trained context of the measured file, where it is another one than the preset's.
+    pub trained: Option<u64>,
+    /// The cards that were free.
+    pub machine: Machine,
+    /// As a plan writes them.
+    pub settings: Settings,
+    /// To be kept free.
+    pub margin: Margin,
 }
 
 impl Question {
-    fn parse(row: &Json) -> Option<Self> {
+    /// Reads a row; `None` where it is of another kind.
+    pub fn parse(row: &Json) -> Option<Self> {
         let word = |name: &str| row.get(name).and_then(Json::as_str);
         let set = row.get("settings").or_else(|| row.get("set"))?;
         let number = |name: &str| set.get(name).and_then(Json::as_i64);
         let types = word("tensor_types").or_else(|| word("types"))?;
         let measured = word("model").unwrap_or_default();
-        let cards = set.get("free_MiB_per_gpu")?.as_array()?;
+        let cards = set.get("free_MiB_per_gpu")?.as_array()?.iter();
+        let cards: Vec<Bytes> = cards
+            .filter_map(Json::as_u64)
+            .map(Bytes::from_mib)
+            .collect();
         let mut settings = Settings::new();
         let mut put = |name: &str, value: Value| settings.insert(name.to_owned(), value);
         // These rows were measured with the library's defaults, among which is a full-size window cache; the server
@@ -118,12 +131,9 @@ impl Question {
         Some(Self {
             name: format!("{measured} {types} {set}"),
             preset: word("preset").unwrap_or(measured).to_owned(),
-            measured: measured.to_owned(),
-            cards: cards
-                .iter()
-                .filter_map(Json::as_u64)
-                .map(Bytes::from_mib)
-                .collect(),
+            // Measured files of Qwen2.5 have the context with YaRN, presets the native one.
+            trained: measured.starts_with("qwen2.5").then_some(131_072),
+            machine: modelled(&cards, (8, 9)),
             settings,
             margin: margin.map_or(Margin::DEFAULT, |mib| Margin::Bytes(Bytes::from_mib(mib))),
         })

@@ -17,8 +17,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-pub use fit::Decision;
+pub use fit::{Decision, Question};
 pub use log::LogLine;
+pub use row::modelled;
 pub use samples::{Errors, Sample, What};
 pub use size::Size;
 

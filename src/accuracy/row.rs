@@ -283,7 +283,7 @@ fn is_usual(name: &str, value: &Json) -> bool {
 }
 
 /// A machine with CUDA cards of this much usable memory each, and any amount of main memory.
-pub(super) fn modelled(cards: &[Bytes], compute_capability: (u32, u32)) -> Machine {
+pub fn modelled(cards: &[Bytes], compute_capability: (u32, u32)) -> Machine {
     let gpu = |&usable: &Bytes| Gpu {
         name: "modelled CUDA device".to_owned(),
         vendor: Vendor::Nvidia,

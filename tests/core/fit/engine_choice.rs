@@ -1,5 +1,6 @@
 //! Against what the engine's own fit chooses, over every row measured of it: never less context, never fewer layers.
 
+use plimsoll::accuracy::Question;
 use plimsoll::advisor::Objective;
 use plimsoll::engine::llamacpp::LlamaCpp;
 use plimsoll::engine::{Engine as _, Inputs, Margin, Memo, Outcome, room};
@@ -11,8 +12,9 @@ use plimsoll::units::Bytes;
 use serde_json::Value as Json;
 
 use super::{Case, integer, names};
-use crate::llamacpp_fit::{ROWS, machine_of, settings_of, trained_context};
 use crate::modelled::preset_with;
+
+const ROWS: &str = include_str!("../../data/oracle/llamacpp_fit.jsonl");
 
 /// What the engine makes of it.
 fn automatic(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -> Outcome {
@@ -54,9 +56,14 @@ fn layers(outcome: &Outcome, all: i64) -> (i64, usize) {
 }
 
 fn check(row: &Json, memo: &Memo) -> Option<Result<(), String>> {
-    let model = preset_with(row["preset"].as_str()?, trained_context(row))?;
-    let machine = machine_of(row)?;
-    let mut settings = settings_of(row)?;
+    let Question {
+        preset,
+        trained,
+        machine,
+        mut settings,
+        ..
+    } = Question::parse(row)?;
+    let model = preset_with(&preset, trained)?;
     let theirs = automatic(&model, &machine, &settings, memo);
     let machine = before_context(&machine, &theirs);
     // What the engine leaves alone is pinned; so is the number of slots, which it chooses beforehand.

@@ -5,11 +5,10 @@ use plimsoll::plan::{Settings, Value};
 use plimsoll::projection::Category;
 use plimsoll::report::{DeviceKind, Report, Verdict};
 use plimsoll::units::Bytes;
-use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq};
-use proptest::test_runner::RngSeed;
+use proptest::prelude::{Strategy, prop_assert, prop_assert_eq};
 use proptest::{proptest, sample};
 
-use super::{Case, preset, report_of};
+use super::{Case, cases, preset, report_of};
 use crate::modelled;
 
 const MODELS: [&str; 8] = [
@@ -22,23 +21,6 @@ const MODELS: [&str; 8] = [
     "Qwen3.5-27B",
     "Llama-3.1-8B-Instruct",
 ];
-
-fn config() -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok();
-    let asked_for_more = asked.is_some();
-    let cases = asked.and_then(|cases| cases.parse().ok()).unwrap_or(24);
-    ProptestConfig {
-        // The same cases on every run, unless more are asked for.
-        rng_seed: if asked_for_more {
-            RngSeed::Random
-        } else {
-            RngSeed::Fixed(1)
-        },
-        failure_persistence: None,
-        cases,
-        ..ProptestConfig::default()
-    }
-}
 
 fn machine(gpus: usize) -> Machine {
     let mut machine = modelled::machine(&vec![Bytes::from_gib(640); gpus], (8, 9));
@@ -110,7 +92,7 @@ const BUFFERS: [Category; 5] = [
 ];
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn parts_sum_to_the_total(id in sample::select(MODELS.to_vec()), gpus in 0_usize..4, settings in any_settings()) {

@@ -13,6 +13,22 @@ use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
 use plimsoll::plan::{FitOptions, LaunchOptions, Settings, Value};
 use plimsoll::report::{Report, Request, report};
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+
+/// So many random cases, the same on every run; `PROPTEST_CASES` asks for another number of new ones.
+fn cases(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    ProptestConfig {
+        rng_seed: if asked.is_some() {
+            RngSeed::Random
+        } else {
+            RngSeed::Fixed(1)
+        },
+        failure_persistence: None,
+        cases: asked.and_then(|cases| cases.parse().ok()).unwrap_or(usual),
+        ..ProptestConfig::default()
+    }
+}
 
 /// A plan to fit.
 pub(crate) struct Case<'a> {

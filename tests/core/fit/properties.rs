@@ -6,11 +6,10 @@ use plimsoll::hardware::Machine;
 use plimsoll::plan::{Settings, Value};
 use plimsoll::report::{Report, Verdict};
 use plimsoll::units::Bytes;
-use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq};
-use proptest::test_runner::RngSeed;
+use proptest::prelude::{Strategy, prop_assert, prop_assert_eq};
 use proptest::{collection, proptest, sample};
 
-use super::{Case, integer, preset, report_of, with};
+use super::{Case, cases, integer, preset, report_of, with};
 use crate::modelled;
 
 /// Dense, windows, latent with experts, experts with windows, recurrent.
@@ -23,26 +22,6 @@ const MODELS: [&str; 7] = [
     "Qwen3.5-27B",
     "DeepSeek-R1-Distill-Qwen-32B",
 ];
-
-/// Few in the usual run; `PROPTEST_CASES` asks for more.
-const CASES: u32 = 16;
-
-fn config() -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok();
-    let asked_for_more = asked.is_some();
-    let cases = asked.and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
-    ProptestConfig {
-        // The same cases on every run, unless more are asked for.
-        rng_seed: if asked_for_more {
-            RngSeed::Random
-        } else {
-            RngSeed::Fixed(1)
-        },
-        failure_persistence: None,
-        cases,
-        ..ProptestConfig::default()
-    }
-}
 
 fn cards(gib: &[u64], ram: u64) -> Machine {
     let sizes: Vec<Bytes> = gib.iter().map(|gib| Bytes::from_gib(*gib)).collect();
@@ -97,7 +76,7 @@ fn any_cards() -> impl Strategy<Value = (Vec<u64>, u64)> {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn what_is_fitted_fits_and_no_pin_moves(
