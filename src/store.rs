@@ -109,7 +109,10 @@ pub fn begins_with(path: &Path, magic: &[u8]) -> bool {
 }
 
 /// Opens what ends: a file, or a descriptor that a shell hands over and writes to.
-fn open(path: &Path) -> Result<fs::File, Error> {
+///
+/// # Errors
+/// A folder, a device, or a file that is not there or may not be read.
+pub fn open(path: &Path) -> Result<fs::File, Error> {
     let failed = |cause| Error::Read {
         path: path.into(),
         cause,

@@ -5,6 +5,7 @@
 //! not), plus what stands outside of the layers. Where layers differ, the layers differ here; engines never have to
 //! know a family's pattern.
 
+mod checkpoint;
 mod config;
 mod count;
 mod encoder;
@@ -16,6 +17,7 @@ mod outside;
 mod read;
 mod vision;
 
+pub use checkpoint::{Checkpoint, Container, FileTensor};
 pub use config::Error;
 pub use count::Parameters;
 pub use encoder::{Encoder, Shares, Tower, TowerKind, Vision};
@@ -27,6 +29,8 @@ pub use outside::{
     RopeFactors,
 };
 pub use read::{Published, from_config};
+
+use std::sync::Arc;
 
 /// A model, as its configuration or file describes it. All sizes are bounded where they are read; arithmetic on
 /// several of them must still saturate ([`product`]).
@@ -86,6 +90,10 @@ pub struct Model {
     pub audio: Option<Encoder>,
     /// A model that is no decoder of text (BERT, ResNet): its parameters in one number, no layers.
     pub other: Option<Encoder>,
+    /// The files it was opened from, tensor by tensor.
+    pub checkpoint: Option<Arc<Checkpoint>>,
+    /// What had to be assumed because the files do not say it, each a whole sentence for the reader of a report.
+    pub assumptions: Vec<String>,
     /// Equal for equal models; keys of caches are made of it.
     pub fingerprint: u64,
 }

@@ -1,5 +1,6 @@
 //! Where models come from: a preset of the catalogue, or a file that is read with bounds.
 
+pub mod access;
 pub mod config;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,107 @@
+//! The files that a model was opened from, tensor by tensor, as their headers describe them.
+
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::quant::Type;
+use crate::units::Bytes;
+
+/// What the files of a model hold. A model of a preset or of a configuration alone has none.
+///
+/// Equal where its fingerprint is: comparing and hashing a model does not walk its tensors.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// Kind of the files.
+    pub container: Container,
+    /// What the files call the form of their weights ("Q4_K_M", "fp8", "BF16"), where they say.
+    pub label: Option<String>,
+    /// Every tensor, in the files' order.
+    pub tensors: Vec<FileTensor>,
+    /// Bytes of all tensors.
+    pub bytes: Bytes,
+    fingerprint: u64,
+}
+
+/// A kind of model files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Container {
+    /// GGUF, in one file or split.
+    Gguf,
+    /// safetensors, in one file or by an index.
+    Safetensors,
+    /// PyTorch archives: sizes only, they are never unpickled.
+    PyTorch,
+}
+
+impl Container {
+    /// As people write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gguf => "GGUF",
+            Self::Safetensors => "safetensors",
+            Self::PyTorch => "PyTorch",
+        }
+    }
+}
+
+/// One tensor as a header describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileTensor {
+    /// Its name in the file.
+    pub name: String,
+    /// Its dimensions, fastest first; unused ones are 1 (ggml's `ne`). Those beyond the fourth are multiplied into it.
+    pub shape: [u64; 4],
+    /// How its elements are stored, where that is one of ggml's types.
+    pub kind: Option<Type>,
+    /// The type's name as the file has it ("q4_K", "F8_E4M3"); of unknown ones its number.
+    pub type_name: Cow<'static, str>,
+    /// Its bytes in the file.
+    pub bytes: Bytes,
+}
+
+impl FileTensor {
+    /// Its number of elements.
+    pub fn elements(&self) -> u64 {
+        super::product(&self.shape)
+    }
+}
+
+impl Checkpoint {
+    /// The tensors of the files of one model.
+    pub fn new(container: Container, label: Option<String>, tensors: Vec<FileTensor>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (container, &label, &tensors).hash(&mut hasher);
+        Self {
+            container,
+            label,
+            bytes: tensors.iter().map(|tensor| tensor.bytes).sum(),
+            fingerprint: hasher.finish(),
+            tensors,
+        }
+    }
+
+    /// Equal for equal checkpoints.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// The number of all elements. Packed formats of safetensors count as stored.
+    pub fn elements(&self) -> u64 {
+        let elements = self.tensors.iter().map(FileTensor::elements);
+        elements.fold(0, u64::saturating_add)
+    }
+}
+
+impl PartialEq for Checkpoint {
+    fn eq(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint
+    }
+}
+
+impl Eq for Checkpoint {}
+
+impl Hash for Checkpoint {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.fingerprint.hash(state);
+    }
+}
