@@ -18,15 +18,15 @@ use super::{Answer, Failure};
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// Words that a row must have.
-    query: Vec<String>,
+    pub(super) query: Vec<String>,
     /// Print one JSON object.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 impl Options {
     /// Does a text have every word?
-    fn matches(&self, text: &str) -> bool {
+    pub(super) fn matches(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         self.query
             .iter()
@@ -34,7 +34,12 @@ impl Options {
     }
 
     /// Prints the rows in one of the two forms; none is a no.
-    fn finish(&self, key: &str, rows: &[Value], table: &Table) -> Result<Answer, Failure> {
+    pub(super) fn finish(
+        &self,
+        key: &str,
+        rows: &[Value],
+        table: &Table,
+    ) -> Result<Answer, Failure> {
         if rows.is_empty() {
             if let [file] = self.query.as_slice()
                 && is_gguf(file.as_ref())

@@ -7,6 +7,7 @@ mod detect;
 mod expectations;
 mod export;
 mod fit;
+mod local;
 mod opened;
 mod project;
 mod settings;
@@ -40,8 +41,8 @@ or no display for the window · 3 could not read or write";
 enum Command {
     /// Show the GPUs, memory and processor of this machine, and what could not be read.
     Detect(detect::Options),
-    /// List the model presets.
-    Models(catalog::Options),
+    /// List the model presets, or with --local the models that are on this computer.
+    Models(local::Options),
     /// List the GPUs of the catalogue.
     Gpus(catalog::Options),
     /// List the machine presets.
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
     match arguments.command {
         None => window::run(arguments.window),
         Some(Command::Detect(options)) => detect::run(&options),
-        Some(Command::Models(options)) => catalog::models(&options),
+        Some(Command::Models(options)) => local::run(&options),
         Some(Command::Gpus(options)) => catalog::gpus(&options),
         Some(Command::Machines(options)) => catalog::machines(&options),
         Some(Command::Settings(options)) => settings::run(&options),
