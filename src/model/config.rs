@@ -45,13 +45,18 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// A `model_type` that no family reads.
-    #[error("models of type `{model_type}` are not known{}", suggestion(.nearest.as_deref()))]
+    /// A `model_type` that no family reads, and too few fields to go by.
+    #[error(
+        "models of type `{model_type}` are not known{}, and there is no `{missing}` to go by",
+        suggestion(.nearest.as_deref())
+    )]
     Family {
         /// As written.
         model_type: String,
         /// The nearest known one.
         nearest: Option<String>,
+        /// The first field that would be needed.
+        missing: &'static str,
     },
     /// An override that changes nothing.
     #[error("`{field}` is no known field{}", suggestion(.nearest.as_deref()))]
@@ -183,6 +188,20 @@ impl<'a> Config<'a> {
     /// A number that may be absent, zero being the same.
     pub(super) fn positive(&self, field: &str, limit: Limit) -> Result<Option<u64>, Error> {
         Ok(self.count(field, limit)?.filter(|number| *number > 0))
+    }
+
+    /// A number, or a list of them with one per layer; empty where it is absent.
+    pub(super) fn one_or_several(&self, field: &str, limit: Limit) -> Result<Vec<u64>, Error> {
+        let values = match self.get(field) {
+            None => return Ok(Vec::new()),
+            Some(Value::Array(list)) if list.len() as u64 > Limit::Layers.most() => {
+                return Err(self.inconsistent(field, "has too many entries"));
+            }
+            Some(Value::Array(list)) => list.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+        };
+        let whole = |value| self.whole(field, value, 0, limit);
+        values.iter().map(whole).collect()
     }
 
     /// A number that must be there and be at least one.

@@ -39,9 +39,15 @@ pub(super) fn depth_or(config: &Config<'_>, absent: usize) -> Result<usize, Erro
     Ok(layers as usize)
 }
 
-fn activation(config: &Config<'_>) -> Result<Activation, Error> {
+/// Activation of the feed-forward networks.
+pub(super) fn activation(config: &Config<'_>) -> Result<Activation, Error> {
     let mut name = None;
-    for field in ["hidden_act", "hidden_activation", "mlp_hidden_act"] {
+    for field in [
+        "hidden_act",
+        "hidden_activation",
+        "mlp_hidden_act",
+        "activation_function",
+    ] {
         name = name.or(config.text(field)?);
     }
     Ok(match name {

@@ -6,6 +6,7 @@ mod deepseek;
 mod deepseek_v4;
 mod dense;
 mod gemma;
+mod generic;
 mod hybrid;
 mod kimi;
 mod mixture;
@@ -77,7 +78,7 @@ const FAMILIES: &[(&[&str], Read)] = &[
     (&["resnet"], other::resnet),
 ];
 
-/// The language model of a configuration, by its `model_type`.
+/// The language model of a configuration, by its `model_type`; of an unknown one, by the usual names of fields.
 pub(super) fn read(config: &Config<'_>) -> Result<Model, Error> {
     let model_type = config.text("model_type")?.ok_or_else(|| Error::Missing {
         field: "model_type".to_owned(),
@@ -87,10 +88,7 @@ pub(super) fn read(config: &Config<'_>) -> Result<Model, Error> {
         .find(|(types, _)| types.contains(&model_type));
     let Some((_, read)) = family else {
         let types = FAMILIES.iter().flat_map(|(types, _)| types.iter().copied());
-        return Err(Error::Family {
-            model_type: model_type.chars().take(40).collect(),
-            nearest: nearest(model_type, types),
-        });
+        return generic::read(config, model_type, nearest(model_type, types));
     };
     read(config)
 }

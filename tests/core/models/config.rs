@@ -218,7 +218,8 @@ fn equal_configurations_have_equal_fingerprints() {
         from_config("m", &json!({"model_type": "lama"}), &Map::new()),
         Err(Error::Family {
             model_type: "lama".to_owned(),
-            nearest: Some("llama".to_owned())
+            nearest: Some("llama".to_owned()),
+            missing: "hidden_size",
         })
     );
 }

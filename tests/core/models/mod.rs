@@ -3,6 +3,7 @@
 mod caches;
 mod catalog;
 mod config;
+mod generic;
 mod hostile;
 mod parameters;
 
