@@ -32,6 +32,8 @@ mod llamacpp_sizes;
 mod modelled;
 #[path = "core/models/mod.rs"]
 mod models;
+#[path = "core/native/mod.rs"]
+mod native;
 #[path = "core/ollama/mod.rs"]
 mod ollama;
 #[path = "core/parts/mod.rs"]

@@ -11,8 +11,9 @@ pub(super) fn accepted<'a>(inputs: &Inputs<'a>) -> Option<(Subject<'a>, Config)>
     let mut notes = Vec::new();
     let config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
-    let file_type = config.file_type(inputs.model)?;
-    let subject = Subject::new(*inputs, &config, file_type, devices, &mut notes).ok()?;
+    let weights = config.weights(inputs.model)?;
+    let subject = Subject::new(*inputs, &config, weights, devices, &mut notes).ok()?;
+    notes::unloadable(&subject.table, &mut notes);
     notes::refusals(
         inputs.model,
         subject.table.architecture,

@@ -7,6 +7,7 @@ use super::project::{self, Extent};
 use super::remedies;
 use super::settings;
 use super::subject::Subject;
+use super::tensors::Architecture;
 use crate::engine::launch::{Launch, LaunchInputs, Word};
 use crate::engine::search::Probe;
 use crate::engine::setting::Setting;
@@ -25,7 +26,7 @@ pub(in crate::engine) struct File {
     /// Its tensors; the header itself, a few megabytes of vocabulary, is not counted.
     pub(in crate::engine) bytes: Bytes,
     /// `general.architecture`.
-    pub(in crate::engine) architecture: &'static str,
+    pub(in crate::engine) architecture: Architecture,
     /// `block_count`.
     pub(in crate::engine) blocks: u64,
     /// `context_length`.
@@ -35,11 +36,11 @@ pub(in crate::engine) struct File {
 /// The file of these weights; `None` where the engine would refuse.
 pub(in crate::engine) fn file(inputs: &Inputs<'_>) -> Option<File> {
     let config = config::read(inputs.settings, inputs.draft.is_some(), &mut Vec::new());
-    let file_type = config.file_type(inputs.model)?;
-    let subject = Subject::alone(*inputs, &config, file_type, Vec::new()).ok()?;
+    let weights = config.weights(inputs.model)?;
+    let subject = Subject::alone(*inputs, &config, weights, Vec::new()).ok()?;
     Some(File {
         bytes: subject.table.file_bytes(),
-        architecture: subject.table.architecture.name(),
+        architecture: subject.table.architecture,
         blocks: subject.table.all_blocks.into(),
         trained: subject.trained,
     })

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::tensors::Architecture;
-use crate::model::Model;
+use crate::model::{Checkpoint, Container, Model};
 use crate::quant::Type;
 
 /// What a model file is quantized to: a name for a mixture of tensor types.
@@ -160,6 +160,72 @@ impl FileType {
         ("FP32", Self::F32),
         ("MXFP4", Self::MXFP4_MOE),
     ];
+}
+
+/// In which form a plan has the weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Weights {
+    /// As the model's own file holds them, tensor by tensor.
+    Native,
+    /// As the quantizer would write them.
+    Quantized(FileType),
+}
+
+impl Weights {
+    /// The word of a plan for [`Self::Native`].
+    pub const NATIVE: &'static str = "native";
+
+    /// What a plan has that says nothing: the file that there is, else the file type that the model is usually had in.
+    pub fn usual(model: &Model) -> Self {
+        match native(model) {
+            Some(_) => Self::Native,
+            None => Self::Quantized(FileType::usual(model)),
+        }
+    }
+
+    /// What a word means for a model, in any case of letters; `None`: nothing.
+    pub fn named(word: &str, model: &Model) -> Option<Self> {
+        if word.eq_ignore_ascii_case(Self::NATIVE) {
+            return native(model).map(|_| Self::Native);
+        }
+        word.parse().ok().map(Self::Quantized)
+    }
+
+    /// What a draft has that a plan says nothing of: its own file where there is one, else the form of the model that it
+    /// drafts for.
+    pub(super) fn of_draft(main: Option<&str>, draft: &Model) -> Self {
+        match Self::usual(draft) {
+            Self::Native => Self::Native,
+            usual => main
+                .and_then(|word| Self::named(word, draft))
+                .unwrap_or(usual),
+        }
+    }
+
+    /// As written in a plan.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Native => Self::NATIVE,
+            Self::Quantized(file_type) => file_type.name(),
+        }
+    }
+
+    /// What it is called where it is read: of the model's own file its label, where it has one.
+    pub fn title(self, model: &Model) -> String {
+        match self {
+            Self::Native => match native(model).and_then(|file| file.label.as_deref()) {
+                Some(label) => format!("{} ({label})", Self::NATIVE),
+                None => Self::NATIVE.to_owned(),
+            },
+            Self::Quantized(file_type) => file_type.name().to_owned(),
+        }
+    }
+}
+
+/// The model's own file, where it is one that the engine loads.
+pub(super) fn native(model: &Model) -> Option<&Checkpoint> {
+    let checkpoint = model.checkpoint.as_deref();
+    checkpoint.filter(|checkpoint| checkpoint.container == Container::Gguf)
 }
 
 impl fmt::Display for FileType {

@@ -39,7 +39,7 @@ impl Subject<'_> {
         let made = |make: fn(&GraphConfig<'_>) -> GraphPlan| {
             make(&GraphConfig {
                 model: self.inputs.model,
-                architecture: self.table.architecture.name(),
+                architecture: self.table.architecture.name(self.inputs.model),
                 prediction: false,
                 weights: &self.weights(&placed.placement),
                 placement: graph,
@@ -85,7 +85,7 @@ impl Subject<'_> {
                 .collect();
             make(&GraphConfig {
                 model: &prediction.model,
-                architecture: self.table.architecture.name(),
+                architecture: self.table.architecture.name(self.inputs.model),
                 prediction: true,
                 weights: &weights,
                 placement: graph,

@@ -30,18 +30,12 @@ pub(super) fn project(inputs: &Inputs<'_>, extent: Extent) -> Outcome {
     let mut notes = Vec::new();
     let mut config = config::read(inputs.settings, inputs.draft.is_some(), &mut notes);
     let devices = config::devices(inputs.machine, &config);
-    let Some(file_type) = config.file_type(inputs.model) else {
-        let word = config.weights.as_deref().unwrap_or_default();
-        notes.push(
-            Note::error(
-                "unknown-file-type",
-                format!("llama.cpp has no file type {word:?}."),
-            )
-            .on("weights"),
-        );
+    let Some(weights) = config.weights(inputs.model) else {
+        let word = config.written_weights.as_deref().unwrap_or_default();
+        notes.push(notes::unknown_file_type(word));
         return refused(inputs, &config, notes);
     };
-    let subject = match Subject::new(*inputs, &config, file_type, devices, &mut notes) {
+    let subject = match Subject::new(*inputs, &config, weights, devices, &mut notes) {
         Ok(subject) => subject,
         Err(error) => {
             notes.push(Note::error(
@@ -52,6 +46,8 @@ pub(super) fn project(inputs: &Inputs<'_>, extent: Extent) -> Outcome {
         }
     };
     let architecture = subject.table.architecture;
+    notes::unloadable(&subject.table, &mut notes);
+    notes::model(inputs.model, &subject.table, &mut notes);
     notes::refusals(
         inputs.model,
         architecture,

@@ -4,6 +4,7 @@ use super::accepted::{accepted, refused};
 use super::arrange::LADDER;
 use super::auto;
 use super::config::{self, Config, Flash, GpuLayers};
+use super::file_type::Weights;
 use super::limits;
 use super::parts;
 use crate::engine::{Derived, Inputs, Margin, Remedy, Step};
@@ -51,7 +52,7 @@ pub(super) fn remedies(inputs: &Inputs<'_>, resolved: &Settings, derived: &Deriv
         experts(inputs),
         micro_batch(&config),
         context(resolved, derived),
-        weights(&config, inputs.model),
+        weights(&config, inputs.model, derived),
     ]
     .into_iter()
     .flatten()
@@ -149,11 +150,20 @@ fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
     })
 }
 
-fn weights(config: &Config, model: &Model) -> Option<Remedy> {
-    let file_type = config.file_type(model);
-    let now = LADDER.iter().position(|kind| Some(*kind) == file_type);
-    let words = LADDER.iter().map(|kind| kind.name());
-    let smaller = words.skip(now.map_or(1, |now| now + 1));
+/// Files with fewer bits per weight: of the model's own file, another one than what is open.
+fn weights(config: &Config, model: &Model, derived: &Derived) -> Option<Remedy> {
+    let planned = config.weights(model)?;
+    let smaller = LADDER
+        .iter()
+        .enumerate()
+        .filter(|(index, kind)| match planned {
+            Weights::Native => kind.default_type().bits_per_element() < derived.bits_per_weight,
+            Weights::Quantized(planned) => {
+                let now = LADDER.iter().position(|kind| *kind == planned);
+                *index >= now.map_or(1, |now| now + 1)
+            }
+        })
+        .map(|(_, kind)| kind.name());
     let steps: Vec<Step> = smaller
         .map(|word| Step {
             what: format!("A file in {word}"),

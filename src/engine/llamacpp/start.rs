@@ -1,7 +1,7 @@
 //! With which settings a new plan starts: a useful context, one slot, as much on the GPU as fits.
 
 use super::config::{self, Config, GpuLayers, Override};
-use super::file_type::FileType;
+use super::file_type::Weights;
 use super::limits::slack;
 use super::subject::Subject;
 use crate::engine::Inputs;
@@ -14,7 +14,7 @@ const CONTEXTS: [u64; 2] = [16_384, 8_192];
 
 /// Values worth writing out, so that nothing depends on defaults that move.
 pub(super) fn starting_settings(inputs: &Inputs<'_>) -> Settings {
-    let file_type = FileType::usual(inputs.model);
+    let weights = Weights::usual(inputs.model);
     let trained = inputs.model.context_length;
     let bounded = |context: u64| {
         if trained == 0 {
@@ -24,7 +24,7 @@ pub(super) fn starting_settings(inputs: &Inputs<'_>) -> Settings {
         }
     };
     let mut start = Start {
-        file_type,
+        weights,
         context: bounded(CONTEXTS[1]),
         layers: GpuLayers::Count(0),
         cpu_moe: 0,
@@ -38,7 +38,7 @@ pub(super) fn starting_settings(inputs: &Inputs<'_>) -> Settings {
 
 #[derive(Clone, Copy)]
 struct Start {
-    file_type: FileType,
+    weights: Weights,
     context: u64,
     layers: GpuLayers,
     /// First layers whose experts stay in main memory.
@@ -51,7 +51,7 @@ impl Start {
         let text = |text: &str| Value::Text(text.to_owned());
         let mut settings = Settings::new();
         let mut put = |name: &str, value: Value| settings.insert(name.to_owned(), value);
-        put("weights", text(self.file_type.name()));
+        put("weights", text(self.weights.word()));
         put("ctx_size", number(self.context));
         put("parallel", Value::Integer(1));
         match self.layers {
@@ -84,7 +84,7 @@ impl Start {
 fn subject<'a>(inputs: &Inputs<'a>, start: &Start) -> Option<Subject<'a>> {
     let config = start.config(inputs);
     let devices = config::devices(inputs.machine, &config);
-    Subject::new(*inputs, &config, start.file_type, devices, &mut Vec::new()).ok()
+    Subject::new(*inputs, &config, start.weights, devices, &mut Vec::new()).ok()
 }
 
 /// The first of these that fits: everything on the GPUs with a long or a short context; experts of some layers in main

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::config::{Config, Device, Shape, free_memory};
 use super::draft::{Companion, Prediction};
-use super::file_type::FileType;
+use super::file_type::Weights;
 use super::host::widest_input;
 use super::kv_cache::{self, LayerCache};
 use super::parts;
@@ -49,11 +49,11 @@ impl<'a> Subject<'a> {
     pub(super) fn new(
         inputs: Inputs<'a>,
         config: &Config,
-        file_type: FileType,
+        weights: Weights,
         devices: Vec<Device<'a>>,
         notes: &mut Vec<Note>,
     ) -> Result<Self, tensors::Error> {
-        let mut subject = Self::alone(inputs, config, file_type, devices)?;
+        let mut subject = Self::alone(inputs, config, weights, devices)?;
         let architecture = subject.table.architecture;
         subject.companion = Companion::new(inputs, &subject.devices, notes).map(Box::new);
         subject.prediction = Prediction::new(inputs, config, architecture, notes).map(Box::new);
@@ -69,19 +69,14 @@ impl<'a> Subject<'a> {
     pub(super) fn alone(
         inputs: Inputs<'a>,
         config: &Config,
-        file_type: FileType,
+        weights: Weights,
         devices: Vec<Device<'a>>,
     ) -> Result<Self, tensors::Error> {
         let model = inputs.model;
         let loads_prediction = config.speculation.loads_prediction();
-        let key = (
-            model.fingerprint,
-            file_type,
-            config.imatrix,
-            loads_prediction,
-        );
+        let key = (model.fingerprint, weights, config.imatrix, loads_prediction);
         let table: Arc<Table> = inputs.memo.get(&key, || {
-            TensorTable::loading(model, file_type, config.imatrix, loads_prediction).map(Arc::new)
+            TensorTable::loading(model, weights, config.imatrix, loads_prediction).map(Arc::new)
         });
         let table = Arc::clone(table.as_ref().as_ref().map_err(Clone::clone)?);
         let architecture = table.architecture;

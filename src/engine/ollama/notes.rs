@@ -21,7 +21,7 @@ pub(super) fn notes(
 ) -> Vec<Note> {
     let mut notes = translation.notes.clone();
     context(translation, &mut notes);
-    users(translation, &mut notes);
+    users(inputs, translation, &mut notes);
     batch(translation, &mut notes);
     placement(inputs, translation, &mut notes);
     if let Some(draft) = inputs.draft {
@@ -92,9 +92,11 @@ fn context(translation: &Translation<'_>, notes: &mut Vec<Note>) {
     }
 }
 
-fn users(translation: &Translation<'_>, notes: &mut Vec<Note>) {
+fn users(inputs: &Inputs<'_>, translation: &Translation<'_>, notes: &mut Vec<Note>) {
     if translation.parallel < translation.config.parallel {
-        let architecture = translation.file.map_or("", |file| file.architecture);
+        let architecture = translation
+            .file
+            .map_or("", |file| file.architecture.name(inputs.model));
         notes.push(
             Note::warning(
                 "one-request-at-a-time",

@@ -12,6 +12,7 @@ use super::placement::{self, Placement, Wish};
 use super::prediction::predicted;
 use crate::engine::Inputs;
 use crate::engine::llamacpp::base::{self, File};
+use crate::engine::llamacpp::tensors::Architecture;
 use crate::hardware::Machine;
 use crate::plan::{Settings, Value};
 use crate::projection::Note;
@@ -70,13 +71,13 @@ pub(super) fn translate<'a>(inputs: &Inputs<'a>) -> Translation<'a> {
     let file = base::file(&with_settings(inputs, &weights(inputs.settings)));
     let known = file.unwrap_or(File {
         bytes: crate::units::Bytes::ZERO,
-        architecture: "",
+        architecture: Architecture::Unknown,
         blocks: inputs.model.layers.len() as u64,
         trained: inputs.model.max_position_embeddings,
     });
     let devices = gpus::devices(machine, &config);
     let context = context::context(&config, &devices, known.trained);
-    let parallel = if ONE_AT_A_TIME.contains(&known.architecture) {
+    let parallel = if ONE_AT_A_TIME.contains(&known.architecture.name(inputs.model)) {
         1
     } else {
         config.parallel

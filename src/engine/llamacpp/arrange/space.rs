@@ -4,7 +4,7 @@ use super::super::config::{self, CELL_PADDING, Context};
 use super::super::limits;
 use crate::engine::Inputs;
 use crate::engine::llamacpp::accepted::accepted;
-use crate::engine::llamacpp::file_type::FileType;
+use crate::engine::llamacpp::file_type::{FileType, Weights};
 use crate::engine::search::{Format, Space};
 use crate::model::FeedForward;
 use crate::plan::{Settings, Value};
@@ -30,19 +30,10 @@ const CACHES: [Type; 3] = [Type::F16, Type::Q8_0, Type::Q4_0];
 /// What can be searched.
 pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
     let (subject, config) = accepted(inputs)?;
-    let planned = config.file_type(inputs.model)?;
-    let usual = FileType::usual(inputs.model);
-    let mut types: Vec<FileType> = if usual == FileType::MXFP4_MOE {
-        // Published that way: other types are larger and no better, since nothing was left out.
-        vec![usual]
-    } else {
-        LADDER.to_vec()
-    };
-    if inputs.settings.contains_key("weights") && !types.contains(&planned) {
-        types.push(planned);
-        // In the order of the engine's list: largest first.
-        types.sort();
-    }
+    let planned = config.weights(inputs.model)?;
+    let usual = Weights::usual(inputs.model);
+    let names_weights = inputs.settings.contains_key("weights");
+    let types = forms(inputs, (usual, planned), names_weights);
     let quantized = config.flash != config::Flash::Off;
     let mut caches: Vec<(Type, Type)> = CACHES
         .into_iter()
@@ -58,13 +49,14 @@ pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
     let slots = inputs.settings.contains_key("parallel") && !automatic(inputs.settings);
     Some(Space {
         usual_weights: types.iter().position(|kind| *kind == usual).unwrap_or(0),
-        planned_weights: if inputs.settings.contains_key("weights") {
-            types.iter().position(|kind| *kind == planned)
-        } else {
-            None
-        },
+        planned_weights: names_weights
+            .then(|| types.iter().position(|kind| *kind == planned))
+            .flatten(),
         lossy_caches: caches.iter().filter(|caches| lossless(caches)).count(),
-        weights: types.into_iter().map(weights).collect(),
+        weights: types
+            .into_iter()
+            .map(|form| weights(form, inputs))
+            .collect(),
         caches: caches.into_iter().map(cache).collect(),
         longest_context: subject.trained.max(CELL_PADDING),
         context_step: CELL_PADDING,
@@ -101,11 +93,48 @@ fn bits_of(kind: Type) -> f64 {
     8.0 * kind.block_bytes() as f64 / kind.block_elements() as f64
 }
 
-fn weights(kind: FileType) -> Format {
+/// Forms of the weights that there is a choice of, most bits first. What is open is what a person has: other files are
+/// looked at where the plan names one already.
+fn forms(inputs: &Inputs<'_>, (usual, planned): (Weights, Weights), written: bool) -> Vec<Weights> {
+    let published = Weights::Quantized(FileType::MXFP4_MOE);
+    let mut forms: Vec<Weights> = if usual == Weights::Native && (planned == usual || !written)
+        // Published that way: other types are larger and no better, since nothing was left out.
+        || usual == published
+    {
+        vec![usual]
+    } else {
+        LADDER.map(Weights::Quantized).to_vec()
+    };
+    for own in [usual, planned] {
+        if (written || own == usual) && !forms.contains(&own) {
+            forms.push(own);
+        }
+    }
+    // In the order of the engine's list: largest first.
+    let bits = |form: &Weights| bits_of_form(*form, inputs);
+    forms.sort_by(|a, b| match (a, b) {
+        (Weights::Quantized(a), Weights::Quantized(b)) => a.cmp(b),
+        _ => bits(b).total_cmp(&bits(a)),
+    });
+    forms
+}
+
+/// Bits of an element of what most of it is stored in; of the model's own file, on average.
+fn bits_of_form(form: Weights, inputs: &Inputs<'_>) -> f64 {
+    match (form, inputs.model.checkpoint.as_deref()) {
+        (Weights::Quantized(kind), _) => bits_of(kind.default_type()),
+        (Weights::Native, Some(file)) => {
+            8.0 * file.bytes.get() as f64 / file.elements().max(1) as f64
+        }
+        (Weights::Native, None) => 0.0,
+    }
+}
+
+fn weights(form: Weights, inputs: &Inputs<'_>) -> Format {
     Format {
-        word: kind.name().to_owned(),
-        bits: bits_of(kind.default_type()),
-        set: Settings::from([("weights".to_owned(), Value::Text(kind.name().to_owned()))]),
+        word: form.title(inputs.model),
+        bits: bits_of_form(form, inputs),
+        set: Settings::from([("weights".to_owned(), Value::Text(form.word().to_owned()))]),
     }
 }
 

@@ -134,7 +134,7 @@ fn probe(subject: &Subject<'_>, config: &Config, measured: &Measured, room: Vec<
             shape.cells
         },
         slots: shape.sequences,
-        weights: table.file_type.name().to_owned(),
+        weights: table.title.clone(),
         cache: (
             config.cache_k.name().to_owned(),
             config.cache_v.name().to_owned(),

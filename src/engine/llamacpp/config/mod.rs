@@ -12,7 +12,7 @@ pub(super) use words::{Flash, GpuLayers, LazyMode, LoadMode, SplitMode};
 use std::hash::{Hash, Hasher};
 
 use super::draft::Speculation;
-use super::file_type::FileType;
+use super::file_type::Weights;
 use super::version::Version;
 use crate::model::Model;
 use crate::quant::Type;
@@ -26,8 +26,8 @@ use crate::quant::Type;
 pub(super) struct Config {
     /// Whose rules.
     pub(super) version: Version,
-    /// File type as written; `None`: the model's usual one.
-    pub(super) weights: Option<String>,
+    /// Form of the weights as written; `None`: the model's usual one.
+    pub(super) written_weights: Option<String>,
     /// The file was made with an importance matrix.
     pub(super) imatrix: bool,
     /// Context asked for.
@@ -170,7 +170,7 @@ impl Hash for Config {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self {
             version,
-            weights,
+            written_weights,
             imatrix,
             context,
             sequences,
@@ -206,7 +206,8 @@ impl Hash for Config {
             fit_target,
             fit_context,
         } = self;
-        (version, weights, context, flash, cache_k, cache_v).hash(state);
+        (version, written_weights, context).hash(state);
+        (flash, cache_k, cache_v).hash(state);
         (
             sequences,
             batch,
@@ -240,11 +241,11 @@ impl Hash for Config {
 }
 
 impl Config {
-    /// The file type, that of the model where none is written; `None`: there is none of that name.
-    pub(super) fn file_type(&self, model: &Model) -> Option<FileType> {
-        match &self.weights {
-            Some(word) => word.parse().ok(),
-            None => Some(FileType::usual(model)),
+    /// The form of the weights, that of the model where none is written; `None`: there is none of that name for it.
+    pub(super) fn weights(&self, model: &Model) -> Option<Weights> {
+        match &self.written_weights {
+            Some(word) => Weights::named(word, model),
+            None => Some(Weights::usual(model)),
         }
     }
 

@@ -36,7 +36,7 @@ pub(in super::super) fn read(settings: &Settings, draft: bool, notes: &mut Vec<N
     let outputs = reader.outputs(version, speculation.rows(sequences, batch), embedding);
     Config {
         version,
-        weights: reader.text("weights").map(str::to_owned),
+        written_weights: reader.text("weights").map(str::to_owned),
         imatrix: reader.toggle("imatrix", false),
         context,
         sequences,

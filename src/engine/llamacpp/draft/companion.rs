@@ -29,7 +29,7 @@ impl<'a> Companion<'a> {
     ) -> Option<Self> {
         let model = inputs.draft?;
         let config = settings::config(inputs.settings, notes);
-        let file_type = config.file_type(model)?;
+        let weights = settings::weights(inputs.settings, model)?;
         let devices = devices(inputs, main, &config, notes);
         let positions = devices
             .iter()
@@ -40,7 +40,7 @@ impl<'a> Companion<'a> {
             draft: None,
             ..inputs
         };
-        match Subject::alone(inputs, &config, file_type, devices) {
+        match Subject::alone(inputs, &config, weights, devices) {
             Ok(subject) => Some(Self {
                 subject,
                 config,

@@ -2,7 +2,9 @@
 
 use crate::engine::llamacpp::config::{self, Config, Context, Shape};
 use crate::engine::llamacpp::draft::{SpecType, Speculation};
-use crate::plan::Settings;
+use crate::engine::llamacpp::file_type::Weights;
+use crate::model::Model;
+use crate::plan::{Settings, Value};
 use crate::projection::Note;
 
 /// Settings of the draft under the names that a model has for them.
@@ -47,6 +49,18 @@ pub(super) fn config(written: &Settings, notes: &mut Vec<Note>) -> Config {
     // What is wrong with shared settings is said of the model.
     notes.extend(found.iter().filter_map(of_draft));
     config
+}
+
+/// The form of the draft's weights; `None`: it has none of that name.
+pub(super) fn weights(written: &Settings, draft: &Model) -> Option<Weights> {
+    let word = |name: &str| match written.get(name) {
+        Some(Value::Text(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    match word("draft_weights") {
+        Some(word) => Weights::named(word, draft),
+        None => Some(Weights::of_draft(word("weights"), draft)),
+    }
 }
 
 /// A note on a setting of the draft under the draft's name for it; `None` where the setting is shared.

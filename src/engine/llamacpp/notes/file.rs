@@ -1,14 +1,25 @@
 //! What the model file makes of a plan.
 
 use crate::engine::llamacpp::config::{Config, Override};
+use crate::engine::llamacpp::file_type::Weights;
 use crate::engine::llamacpp::subject::Subject;
 use crate::engine::llamacpp::tensors::{Layer, Row};
 use crate::projection::Note;
 
+/// A word for the weights that means nothing here.
+pub(in super::super) fn unknown_file_type(word: &str) -> Note {
+    let message = if word.eq_ignore_ascii_case(Weights::NATIVE) {
+        "The model was not opened from a file of its own (GGUF): choose a file type.".to_owned()
+    } else {
+        format!("llama.cpp has no file type {word:?}.")
+    };
+    Note::error("unknown-file-type", message).on("weights")
+}
+
 /// Warnings and hints on the file.
 pub(in super::super) fn file(subject: &Subject<'_>, config: &Config, notes: &mut Vec<Note>) {
     let table = &subject.table;
-    let name = table.file_type.name();
+    let name = table.title.as_str();
     if table.requires_imatrix && !config.imatrix {
         notes.push(
             Note::warning(

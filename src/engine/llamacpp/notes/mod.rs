@@ -4,11 +4,13 @@ mod after;
 mod file;
 mod machine;
 mod memory;
+mod model;
 mod refusals;
 
 pub(super) use after::{Seen, after};
-pub(super) use file::file;
+pub(super) use file::{file, unknown_file_type};
 pub(super) use machine::{machine, spills};
+pub(super) use model::{model, unloadable};
 pub(super) use refusals::{buffer_names, refusals};
 
 use crate::plan::{Settings, Value};

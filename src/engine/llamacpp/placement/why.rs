@@ -1,13 +1,12 @@
 //! Weights as terms.
 
-use std::cmp::Reverse;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Device, Placement, Rows, Sliced};
 use crate::engine::llamacpp::host::{Loader, Residence};
 use crate::engine::llamacpp::tensors::{Row, TensorTable};
 use crate::projection::{Category, Term, Why};
-use crate::quant::Type;
 use crate::units::Bytes;
 
 /// Why a tensor is on a device.
@@ -85,7 +84,7 @@ fn terms(
             };
             let bytes = sums.bytes();
             let mut why = Why::new(rule, template, source)
-                .with("file_type", table.file_type.name())
+                .with("file_type", table.title.as_str())
                 .with("tensors", sums.sentence())
                 .with("bits_per_weight", table.bits_per_weight())
                 .with("blocks", blocks)
@@ -126,7 +125,7 @@ pub(in crate::engine::llamacpp) fn parts_terms(
                  GPU in each layer",
                 PARTS_SOURCE,
             )
-            .with("file_type", table.file_type.name())
+            .with("file_type", table.title.as_str())
             .with("part", part)
             .with("blocks", share.blocks)
             .with("all_blocks", u64::from(table.blocks))
@@ -169,7 +168,7 @@ pub(in crate::engine::llamacpp) fn rows_terms(
                 "{file_type}: {part} of rows of the matrices of all layers on GPUs, split over {gpus} of them in tiles",
                 ROWS_SOURCE,
             )
-            .with("file_type", table.file_type.name())
+            .with("file_type", table.title.as_str())
             .with("part", *part)
             .with("gpus", gpus);
             let whole = Why::new(
@@ -219,19 +218,19 @@ fn held_words(held: Residence, locked: bool) -> &'static str {
 
 /// Number and bytes of tensors by type.
 #[derive(Clone, Default)]
-struct Sums(Vec<(Type, u64, Bytes)>);
+struct Sums(Vec<(Cow<'static, str>, u64, Bytes)>);
 
 /// Types that are named; a mixture of the quantizer rarely has more.
 const NAMED_TYPES: usize = 4;
 
 impl Sums {
     fn add(&mut self, row: &Row, bytes: Bytes) {
-        match self.0.iter_mut().find(|(kind, ..)| *kind == row.kind) {
+        match self.0.iter_mut().find(|(kind, ..)| *kind == row.type_name) {
             Some((_, number, sum)) => {
                 *number += 1;
                 *sum += bytes;
             }
-            None => self.0.push((row.kind, 1, bytes)),
+            None => self.0.push((row.type_name.clone(), 1, bytes)),
         }
     }
 
@@ -242,7 +241,7 @@ impl Sums {
     /// "320 tensors in Q4_K = 14.20 GiB, 96 in Q6_K = 3.65 GiB": the most bytes first.
     fn sentence(&self) -> String {
         let mut sums = self.0.clone();
-        sums.sort_by_key(|(kind, _, bytes)| (Reverse(*bytes), kind.name()));
+        sums.sort_by(|(a, _, bytes), (b, _, other)| other.cmp(bytes).then_with(|| a.cmp(b)));
         let rest = sums.split_off(sums.len().min(NAMED_TYPES));
         let mut parts: Vec<String> = Vec::with_capacity(NAMED_TYPES + 1);
         for (kind, number, bytes) in sums {
@@ -251,7 +250,7 @@ impl Sums {
                 (true, 1) => " tensor",
                 (true, _) => " tensors",
             };
-            let name = kind.name().to_uppercase();
+            let name = kind.to_uppercase();
             parts.push(format!("{number}{noun} in {name} = {bytes}"));
         }
         if !rest.is_empty() {

@@ -3,7 +3,8 @@
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting};
 use super::meaning;
 use super::shape::{choices, off};
-use crate::engine::llamacpp::file_type::FileType;
+use crate::engine::llamacpp::file_type::{FileType, Weights, native};
+use crate::model::Model;
 use crate::plan::Value;
 
 const CACHE_TYPES: &[(&str, &str)] = &[
@@ -26,8 +27,12 @@ pub(super) fn f16(_: &Scope<'_>) -> Value {
     Value::Text("f16".to_owned())
 }
 
-/// Every file type of the quantizer, largest first.
-pub(super) fn file_types(_: &Scope<'_>) -> Vec<Choice> {
+fn forms_of_model(scope: &Scope<'_>) -> Vec<Choice> {
+    forms(scope.model)
+}
+
+/// The model's own file, and every file type of the quantizer, largest first.
+pub(super) fn forms(model: &Model) -> Vec<Choice> {
     let hint = |kind: FileType| match kind {
         FileType::BF16 => "as published",
         FileType::Q8_0 => "no visible loss",
@@ -36,17 +41,27 @@ pub(super) fn file_types(_: &Scope<'_>) -> Vec<Choice> {
         FileType::TQ1_0 | FileType::TQ2_0 => "for models trained in ternary",
         _ => "",
     };
-    FileType::ALL
-        .into_iter()
-        .map(|kind| Choice {
-            word: kind.name(),
-            hint: hint(kind).to_owned(),
-        })
-        .collect()
+    let own = native(model).map(|file| Choice {
+        word: Weights::NATIVE,
+        hint: match &file.label {
+            Some(label) => format!("as in the file: {label}"),
+            None => "as in the file".to_owned(),
+        },
+    });
+    let others = FileType::ALL.into_iter().map(|kind| Choice {
+        word: kind.name(),
+        hint: match kind {
+            // What is published is what there is.
+            FileType::BF16 if own.is_some() => String::new(),
+            kind => hint(kind).to_owned(),
+        },
+    });
+    let others: Vec<Choice> = others.collect();
+    own.into_iter().chain(others).collect()
 }
 
-fn default_file_type(scope: &Scope<'_>) -> Value {
-    Value::Text(FileType::usual(scope.model).name().to_owned())
+fn usual_form(scope: &Scope<'_>) -> Value {
+    Value::Text(Weights::usual(scope.model).word().to_owned())
 }
 
 pub(in super::super) const WEIGHTS: Setting = Setting {
@@ -57,11 +72,11 @@ pub(in super::super) const WEIGHTS: Setting = Setting {
         "Weights",
         Group::Quantization,
         Kind::Choice {
-            options: file_types,
+            options: forms_of_model,
         },
-        default_file_type,
-        "File type of the model: fewer bits per weight need less memory and lose some quality. Not a flag: it is the \
-         file that is downloaded.",
+        usual_form,
+        "File type of the model: fewer bits per weight need less memory and lose some quality; \"native\" is the file \
+         that is open, as it is. Not a flag: it is the file that is loaded.",
     )
 };
 

@@ -1,12 +1,12 @@
 //! Speculative decoding: who drafts, and where that lives.
 
 use super::super::super::setting::{Choice, Group, Kind, Scope, Setting, Step};
-use super::super::file_type::FileType;
+use super::super::file_type::Weights;
 use super::bounds;
-use super::quantization::{cache_types, f16, file_types};
+use super::quantization::{cache_types, f16, forms};
 use super::relevance::{draft, draft_and_gpu, draft_with_experts, drafting, drafting_by_context};
 use super::shape::{auto, choices, empty, integer, off, on, zero};
-use crate::plan::Value;
+use crate::plan::{Settings, Value};
 
 /// Types of `common_speculative_type_to_str` (`common/speculative.cpp`, 0.6.0-dev).
 const SPEC_TYPES: &[(&str, &str)] = &[
@@ -74,9 +74,32 @@ pub(super) const SPEC_DRAFT_N_MAX: Setting = Setting {
 };
 
 fn draft_weights(scope: &Scope<'_>) -> Value {
-    let own = scope.settings.get("weights").cloned();
-    let usual = FileType::usual(scope.draft.unwrap_or(scope.model));
-    own.unwrap_or_else(|| Value::Text(usual.name().to_owned()))
+    let form = Weights::of_draft(
+        word(scope.settings, "weights"),
+        scope.draft.unwrap_or(scope.model),
+    );
+    Value::Text(form.word().to_owned())
+}
+
+fn word<'a>(settings: &'a Settings, name: &str) -> Option<&'a str> {
+    match settings.get(name) {
+        Some(Value::Text(word)) => Some(word),
+        _ => None,
+    }
+}
+
+fn forms_of_draft(scope: &Scope<'_>) -> Vec<Choice> {
+    let Some(draft) = scope.draft else {
+        // Not known here: whatever a draft may have.
+        let mut all = forms(scope.model);
+        if all.iter().all(|choice| choice.word != Weights::NATIVE) {
+            let hint = "as in the file".to_owned();
+            let word = Weights::NATIVE;
+            all.insert(0, Choice { word, hint });
+        }
+        return all;
+    };
+    forms(draft)
 }
 
 pub(super) const DRAFT_WEIGHTS: Setting = Setting {
@@ -86,7 +109,7 @@ pub(super) const DRAFT_WEIGHTS: Setting = Setting {
         "Draft weights",
         Group::Advanced,
         Kind::Choice {
-            options: file_types,
+            options: forms_of_draft,
         },
         draft_weights,
         "File type of the draft model; as the model's unless written. Not a flag: it is the file that is downloaded.",

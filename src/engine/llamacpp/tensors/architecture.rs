@@ -91,6 +91,8 @@ pub enum Architecture {
     MiniMaxM2,
     /// MiniMax-M3.
     MiniMaxM3,
+    /// None of these: what the file or configuration calls it is the model's type.
+    Unknown,
 }
 
 /// There is no model file for llama.cpp.
@@ -104,10 +106,10 @@ pub struct Unsupported {
 }
 
 impl Architecture {
-    /// The architecture that the converter chooses.
+    /// The architecture that the converter chooses; [`Self::Unknown`] where this build does not know it.
     ///
     /// # Errors
-    /// There is none.
+    /// The engine cannot have a file of the model.
     pub fn of(model: &Model) -> Result<Self, Unsupported> {
         let refuse = |reason: String| Unsupported {
             name: model.name.clone(),
@@ -121,12 +123,7 @@ impl Architecture {
         if model.wrapper_type.as_deref() == Some("deepseek_vl_v2") {
             return Err(refuse("DeepSeek-VL2 has no converter".to_owned()));
         }
-        Self::by_type(model).ok_or_else(|| {
-            refuse(format!(
-                "the engine has no architecture for model type `{}` (0.6.0)",
-                model.model_type
-            ))
-        })
+        Ok(Self::by_type(model).unwrap_or(Self::Unknown))
     }
 
     /// By `model_type`, as the converters register them.
@@ -181,8 +178,9 @@ impl Architecture {
     }
 
     /// `general.architecture` of the file (`LLM_ARCH_NAMES` in `src/llama-arch.cpp`, 0.6.0-dev).
-    pub fn name(self) -> &'static str {
+    pub fn name(self, model: &Model) -> &str {
         match self {
+            Self::Unknown => &model.model_type,
             Self::Llama => "llama",
             Self::Llama4 => "llama4",
             Self::Mistral3 => "mistral3",

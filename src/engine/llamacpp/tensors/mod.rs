@@ -6,12 +6,15 @@ mod attention;
 mod block;
 mod build;
 mod feed_forward;
+mod native;
 mod outside;
+mod reads;
 mod recurrent;
 mod table;
 
 pub use crate::engine::llamacpp::mixture::NoFallback;
 pub use architecture::{Architecture, Unsupported};
+pub use native::Findings;
 pub use table::{Error, Matrix, Network, Part, Row, TensorTable};
 
 use crate::model::Model;

@@ -1,13 +1,15 @@
 //! The tensors of one file with their types and sizes: what placement and graphs work on, made once per model and
 //! file type.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::architecture::queries_per_key;
+use super::native::{self, Findings};
 use super::{Architecture, Layer, Tensor, Unsupported, tensors};
-use crate::engine::llamacpp::file_type::FileType;
+use crate::engine::llamacpp::file_type::{self, FileType, Weights};
 use crate::engine::llamacpp::mixture::{Mixture, NoFallback, Traits, mixture};
-use crate::model::{FeedForward, Model};
+use crate::model::{Checkpoint, FeedForward, FileTensor, Model};
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -17,7 +19,9 @@ pub struct TensorTable {
     /// The architecture.
     pub architecture: Architecture,
     /// What it is quantized to.
-    pub file_type: FileType,
+    pub weights: Weights,
+    /// What that is called where it is read.
+    pub title: String,
     /// Every tensor of the file, by block and name.
     pub rows: Vec<Row>,
     /// Blocks of the main model.
@@ -30,6 +34,8 @@ pub struct TensorTable {
     pub fallbacks: usize,
     /// The quantizer writes such a file only with an importance matrix.
     pub requires_imatrix: bool,
+    /// What the loader would say of the model's own file.
+    pub findings: Findings,
     /// Bytes and elements of all tensors.
     totals: (Bytes, u64),
     /// Equal for equal tables; keys of caches are made of it.
@@ -41,8 +47,10 @@ pub struct TensorTable {
 pub struct Row {
     /// The tensor.
     pub tensor: Tensor,
-    /// Its type.
+    /// Its type; of one that is not known here, the known one of nearest size.
     pub kind: Type,
+    /// Its type's name.
+    pub type_name: Cow<'static, str>,
     /// Bytes in the file.
     pub bytes: Bytes,
     /// What it takes of a GPU's buffer.
@@ -105,65 +113,37 @@ impl TensorTable {
     /// # Errors
     /// Converter or quantizer would not write it.
     pub fn new(model: &Model, file_type: FileType, imatrix: bool) -> Result<Self, Error> {
-        Self::loading(model, file_type, imatrix, false)
+        Self::loading(model, Weights::Quantized(file_type), imatrix, false)
     }
 
-    /// The same where the prediction blocks are loaded too, and the file holds them.
+    /// The file in any form; where the prediction blocks are loaded too, and the file holds them. A model without a file
+    /// of its own has none of its own form.
     ///
     /// # Errors
     /// Converter or quantizer would not write it.
     pub fn loading(
         model: &Model,
-        file_type: FileType,
+        weights: Weights,
         imatrix: bool,
         prediction: bool,
     ) -> Result<Self, Error> {
-        let (architecture, tensors) = tensors(model, prediction)?;
-        let blocks = model.layers.len() as u32;
-        let all_blocks = tensors
-            .iter()
-            .filter_map(|tensor| match tensor.layer {
-                Layer::Block(block) => Some(block.saturating_add(1)),
-                _ => None,
-            })
-            .fold(blocks, u32::max);
-        let traits = Traits {
-            architecture,
-            blocks: u64::from(all_blocks),
-            experts: experts(model),
-            queries_per_key: queries_per_key(architecture, model),
-            is_70b: architecture.is_70b(model),
-        };
-        let Mixture {
-            types,
-            fallbacks,
-            requires_imatrix,
-        } = mixture(&tensors, traits, file_type, imatrix)?;
-        let tied = !tensors.iter().any(|tensor| tensor.name == "output.weight");
-        let states = StateShape::of(model);
         let mut hasher = DefaultHasher::new();
-        (model.fingerprint, file_type, imatrix, prediction).hash(&mut hasher);
+        (model.fingerprint, weights, imatrix, prediction).hash(&mut hasher);
         let fingerprint = hasher.finish();
-        let rows: Vec<Row> = tensors
-            .into_iter()
-            .zip(types)
-            .map(|(tensor, kind)| Row::new(tensor, kind, states))
-            .collect();
-        let elements = rows.iter().map(|row| row.tensor.elements());
+        let parts = match (weights, file_type::native(model)) {
+            (Weights::Native, Some(file)) => Parts::native(model, file, prediction)?,
+            (Weights::Native, None) => {
+                Parts::quantized(model, FileType::usual(model), imatrix, prediction)?
+            }
+            (Weights::Quantized(file_type), _) => {
+                Parts::quantized(model, file_type, imatrix, prediction)?
+            }
+        };
         Ok(Self {
-            architecture,
-            file_type,
-            totals: (
-                rows.iter().map(|row| row.bytes).sum(),
-                elements.fold(0, u64::saturating_add),
-            ),
-            rows,
-            blocks,
-            all_blocks,
-            tied,
-            fallbacks,
-            requires_imatrix,
+            weights,
+            title: weights.title(model),
             fingerprint,
+            ..parts.finish(model)
         })
     }
 
@@ -185,6 +165,109 @@ impl TensorTable {
         }
         8.0 * self.file_bytes().get() as f64 / elements as f64
     }
+}
+
+/// What differs between a file that there is and one that would be written.
+struct Parts {
+    architecture: Architecture,
+    rows: Vec<Row>,
+    fallbacks: usize,
+    requires_imatrix: bool,
+    findings: Findings,
+}
+
+impl Parts {
+    fn native(model: &Model, file: &Checkpoint, prediction: bool) -> Result<Self, Error> {
+        let native::Loaded {
+            architecture,
+            tensors,
+            findings,
+        } = native::loaded(model, file, prediction)?;
+        let states = StateShape::of(model);
+        let rows = tensors
+            .into_iter()
+            .map(|(tensor, stored)| Row::stored(tensor, stored, states))
+            .collect();
+        Ok(Self {
+            architecture,
+            rows,
+            fallbacks: 0,
+            requires_imatrix: false,
+            findings,
+        })
+    }
+
+    fn quantized(
+        model: &Model,
+        file_type: FileType,
+        imatrix: bool,
+        prediction: bool,
+    ) -> Result<Self, Error> {
+        let (architecture, tensors) = tensors(model, prediction)?;
+        let traits = Traits {
+            architecture,
+            blocks: u64::from(all_blocks(model, tensors.iter())),
+            experts: experts(model),
+            queries_per_key: queries_per_key(architecture, model),
+            is_70b: architecture.is_70b(model),
+        };
+        let Mixture {
+            types,
+            fallbacks,
+            requires_imatrix,
+        } = mixture(&tensors, traits, file_type, imatrix)?;
+        let states = StateShape::of(model);
+        let rows = tensors
+            .into_iter()
+            .zip(types)
+            .map(|(tensor, kind)| Row::new(tensor, kind, states))
+            .collect();
+        Ok(Self {
+            architecture,
+            rows,
+            fallbacks,
+            requires_imatrix,
+            findings: Findings::default(),
+        })
+    }
+
+    /// The table but for what it is called.
+    fn finish(self, model: &Model) -> TensorTable {
+        let Self {
+            architecture,
+            rows,
+            fallbacks,
+            requires_imatrix,
+            findings,
+        } = self;
+        let elements = rows.iter().map(|row| row.tensor.elements());
+        TensorTable {
+            architecture,
+            weights: Weights::Native,
+            title: String::new(),
+            totals: (
+                rows.iter().map(|row| row.bytes).sum(),
+                elements.fold(0, u64::saturating_add),
+            ),
+            blocks: model.layers.len() as u32,
+            all_blocks: all_blocks(model, rows.iter().map(|row| &row.tensor)),
+            tied: !rows.iter().any(|row| row.tensor.name == "output.weight"),
+            rows,
+            fallbacks,
+            requires_imatrix,
+            findings,
+            fingerprint: 0,
+        }
+    }
+}
+
+/// Blocks of a file, prediction blocks included.
+fn all_blocks<'a>(model: &Model, tensors: impl Iterator<Item = &'a Tensor>) -> u32 {
+    let blocks = tensors.filter_map(|tensor| match tensor.layer {
+        Layer::Block(block) => Some(block.saturating_add(1)),
+        _ => None,
+    });
+    blocks.fold(model.layers.len() as u32, u32::max)
 }
 
 /// `n_expert`: the most routed experts of any layer.
@@ -252,6 +335,24 @@ impl Row {
             part: Part::of(&tensor.name),
             tensor,
             kind,
+            type_name: Cow::Borrowed(kind.name()),
+        }
+    }
+
+    /// As a file holds it, with the bytes that it takes there.
+    fn stored(tensor: Tensor, stored: &FileTensor, states: StateShape) -> Self {
+        let kind = stored.kind.unwrap_or_else(|| native::nearest(stored));
+        let row = Self::new(tensor, kind, states);
+        let known = stored.kind.and_then(|kind| kind.shape_bytes(&stored.shape));
+        if known == Some(stored.bytes) && known == Some(row.bytes) {
+            return row;
+        }
+        Self {
+            bytes: stored.bytes,
+            gpu_bytes: stored.bytes.align_up(GPU_ALIGNMENT),
+            host_bytes: stored.bytes.align_up(HOST_ALIGNMENT),
+            type_name: stored.type_name.clone(),
+            ..row
         }
     }
 }
