@@ -153,7 +153,7 @@ impl Document {
 
     /// A model was chosen.
     pub fn has_model(&self) -> bool {
-        self.plan.model.preset.is_some() || self.plan.model.path.is_some()
+        !self.plan.model.is_empty()
     }
 
     /// A name for the plan's file.
@@ -162,7 +162,9 @@ impl Document {
             return name;
         }
         let model = self.plan.model.preset.as_deref().or_else(|| {
-            let path = Path::new(self.plan.model.path.as_deref()?);
+            let model = &self.plan.model;
+            let file = model.path.as_ref().or(model.file.as_ref());
+            let path = Path::new(file.or(model.repo.as_ref())?);
             path.file_stem()?.to_str()
         });
         format!("{}.toml", model.unwrap_or("plan"))

@@ -72,8 +72,8 @@ pub(crate) enum News {
     Model {
         /// Which of the plan's models.
         task: Task,
-        /// From where.
-        path: String,
+        /// Which one.
+        reference: Box<ModelRef>,
         /// The model.
         result: anyhow::Result<Box<crate::model::Model>>,
     },
@@ -183,10 +183,14 @@ impl Jobs {
     }
 
     /// Reads one of the models of a plan.
-    pub(crate) fn read_model(&mut self, task: Task, path: String, reference: ModelRef) {
+    pub(crate) fn read_model(&mut self, task: Task, reference: ModelRef) {
         self.start(task, "model", move |tell| {
             let result = opened::model(&reference).map(Box::new);
-            tell(News::Model { task, path, result });
+            tell(News::Model {
+                task,
+                reference: Box::new(reference),
+                result,
+            });
         });
     }
 

@@ -230,6 +230,7 @@ fn launch(
         options: &plan.launch,
         margin: Margin::of_plan(&plan.fit),
         repository: subject.repository.as_deref(),
+        file: plan.model.file.as_deref(),
     });
     let export = Export {
         plan,

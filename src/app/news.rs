@@ -46,9 +46,13 @@ impl App {
                 }
                 News::Chosen { .. } => {}
                 News::Opened { path, result } => self.opened(&path, result),
-                News::Model { task, path, result } => {
+                News::Model {
+                    task,
+                    reference,
+                    result,
+                } => {
                     let plan = &self.document.plan;
-                    self.subjects.model_read(plan, task, &path, result);
+                    self.subjects.model_read(plan, task, &reference, result);
                 }
                 News::Beside { key, result } => self.subjects.beside_read(&key, result),
                 News::Saved {

@@ -62,7 +62,7 @@ pub(crate) struct Subjects {
     pub(crate) detection: Option<Arc<Detection>>,
     /// How far looking at it is.
     pub(crate) progress: Option<Progress>,
-    /// Where the model is published in the engine's format, as its preset says.
+    /// Where the model is published in the engine's format, as its preset or the plan says.
     repository: Option<String>,
     /// Those beside it that are known, also while they are read again.
     neighbours: Arc<[Beside]>,
@@ -94,7 +94,8 @@ impl Subjects {
             self.model_of = Some(plan.model.clone());
             let preset = plan.model.preset.as_deref();
             let entry = preset.and_then(|id| library.entry(id));
-            self.repository = entry.and_then(|entry| entry.gguf_repo.clone());
+            let published = entry.and_then(|entry| entry.gguf_repo.clone());
+            self.repository = plan.model.repo.clone().or(published);
         }
         if self.draft_of != plan.draft {
             let none = ModelRef::default();
@@ -174,7 +175,7 @@ impl Subjects {
         &mut self,
         plan: &Plan,
         task: Task,
-        path: &str,
+        read: &ModelRef,
         result: anyhow::Result<Box<Model>>,
     ) {
         let (reference, place) = match task {
@@ -182,7 +183,7 @@ impl Subjects {
             _ => (Some(&plan.model), &mut self.model),
         };
         // The plan may mean another one by now.
-        if reference.and_then(|reference| reference.path.as_deref()) == Some(path) {
+        if reference == Some(read) {
             *place = match result {
                 Ok(model) => Found::Ready(Arc::from(model)),
                 Err(error) => Found::Failed(format!("{error:#}")),
@@ -233,18 +234,18 @@ fn find_model(
     library: &Library,
     jobs: &mut Jobs,
 ) -> Option<Found<Model>> {
-    Some(match (&reference.preset, &reference.path) {
-        (Some(_), _) => match library.model(reference) {
+    Some(match &reference.preset {
+        Some(_) => match library.model(reference) {
             Ok(model) => Found::Ready(model),
             Err(reason) => Found::Failed(reason),
         },
         // The thread is not free.
-        (None, Some(_)) if jobs.busy(task) => return None,
-        (None, Some(path)) => {
-            jobs.read_model(task, path.clone(), reference.clone());
+        None if !reference.is_empty() && jobs.busy(task) => return None,
+        None if !reference.is_empty() => {
+            jobs.read_model(task, reference.clone());
             Found::Waiting
         }
-        (None, None) => Found::Absent,
+        None => Found::Absent,
     })
 }
 

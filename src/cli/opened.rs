@@ -86,7 +86,11 @@ impl Opened {
             draft,
             machine,
             beside: beside.map_err(no_neighbour)?,
-            repository: preset.and_then(|preset| preset.entry.gguf_repo),
+            repository: plan
+                .model
+                .repo
+                .clone()
+                .or(preset.and_then(|preset| preset.entry.gguf_repo)),
             plan,
         })
     }
@@ -143,6 +147,7 @@ impl Opened {
             options: &self.plan.launch,
             margin: Margin::of_plan(&self.plan.fit),
             repository: self.repository.as_deref(),
+            file: self.plan.model.file.as_deref(),
         }))
     }
 

@@ -1,7 +1,7 @@
 //! The steps that start an engine as planned, as data; `export` writes them for a target.
 
 use crate::hardware::{Machine, Vendor};
-use crate::model::Model;
+use crate::model::{Container, Model};
 use crate::plan::{LaunchOptions, Settings};
 
 use super::Margin;
@@ -23,8 +23,27 @@ pub struct LaunchInputs<'a> {
     pub options: &'a LaunchOptions,
     /// Memory to keep free on each GPU, for an engine that fits by itself at start.
     pub margin: Margin,
-    /// Where the model is published in this engine's file format ("owner/name"), as its preset says.
+    /// Where the model is published in this engine's file format ("owner/name"), as its preset or the plan
+    /// says.
     pub repository: Option<&'a str>,
+    /// The file of that repository, where the plan names one.
+    pub file: Option<&'a str>,
+}
+
+impl<'a> LaunchInputs<'a> {
+    /// The repository that an engine of GGUF files downloads from, and the file where one is known: the plan's own word
+    /// first, then what the model was opened from, then what its preset names.
+    pub fn gguf_source(&self) -> Option<(&'a str, Option<&'a str>)> {
+        if let Some(repository) = &self.options.hf_repo {
+            return Some((repository, None));
+        }
+        let other = self.model.checkpoint.as_ref();
+        // A checkpoint of another kind is in a repository without a file for these engines.
+        if other.is_some_and(|checkpoint| checkpoint.container != Container::Gguf) {
+            return None;
+        }
+        Some((self.repository?, self.file))
+    }
 }
 
 /// How to start an engine, per node and role.

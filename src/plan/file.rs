@@ -45,11 +45,19 @@ pub enum Error {
         /// As written.
         found: String,
     },
-    /// Neither or both ways to name a model.
-    #[error("[{table}] needs exactly one of `preset` and `path`")]
+    /// No way to name a model, or several.
+    #[error("[{table}] needs exactly one of `preset`, `path` and `repo`")]
     Model {
         /// "model" or "draft".
         table: &'static str,
+    },
+    /// A part of a repository that is not named.
+    #[error("`{key}` under [{table}] belongs to a repository; add `repo = \"owner/name\"`")]
+    NoRepository {
+        /// "model" or "draft".
+        table: &'static str,
+        /// "file" or "revision".
+        key: &'static str,
     },
     /// Two margins.
     #[error("keep one of `margin_mib` and `margin_percent` under [fit]")]
@@ -111,8 +119,14 @@ impl Plan {
     fn check_models(&self) -> Result<(), Error> {
         let draft = self.draft.iter().map(|draft| ("draft", draft));
         for (table, model) in std::iter::once(("model", &self.model)).chain(draft) {
-            if model.preset.is_some() == model.path.is_some() {
+            let named = [&model.preset, &model.path, &model.repo];
+            if named.into_iter().flatten().count() != 1 {
                 return Err(Error::Model { table });
+            }
+            for (key, value) in [("file", &model.file), ("revision", &model.revision)] {
+                if value.is_some() && model.repo.is_none() {
+                    return Err(Error::NoRepository { table, key });
+                }
             }
         }
         Ok(())
@@ -268,11 +282,35 @@ mod tests {
     fn the_model_is_named_once() {
         check(
             "schema = 1\nengine = \"x\"\n[model]\n",
-            "[model] needs exactly one of `preset` and `path`",
+            "[model] needs exactly one of `preset`, `path` and `repo`",
         );
         check(
             &format!("{MINIMAL}path = \"a\"\n"),
-            "[model] needs exactly one of `preset` and `path`",
+            "[model] needs exactly one of `preset`, `path` and `repo`",
+        );
+    }
+
+    #[test]
+    fn a_repository_is_a_model_too() {
+        let text = "schema = 1\nengine = \"llama.cpp\"\n[model]\nrepo = \"owner/name-GGUF\"\n\
+                    file = \"name-Q4_K_M.gguf\"\nrevision = \"main\"\n";
+        let plan = Plan::from_toml(text).expect("a plan");
+        assert_eq!(
+            plan.model.published(),
+            Some(("owner/name-GGUF", Some("name-Q4_K_M.gguf")))
+        );
+        assert_eq!(Plan::from_toml(&plan.to_toml().expect("TOML")), Ok(plan));
+        check(
+            &text.replace("repo =", "reppo ="),
+            "unknown key `reppo`; did you mean `repo`? (line 4)",
+        );
+        check(
+            &format!("{text}preset = \"Qwen3-8B\"\n"),
+            "[model] needs exactly one of `preset`, `path` and `repo`",
+        );
+        check(
+            &format!("{MINIMAL}revision = \"main\"\n"),
+            "`revision` under [model] belongs to a repository; add `repo = \"owner/name\"`",
         );
     }
 
@@ -291,7 +329,7 @@ mod tests {
     fn a_draft_and_a_margin_are_named_once() {
         check(
             &format!("{MINIMAL}[draft]\n"),
-            "[draft] needs exactly one of `preset` and `path`",
+            "[draft] needs exactly one of `preset`, `path` and `repo`",
         );
         check(
             &format!("{MINIMAL}[fit]\nmargin_mib = 1\nmargin_percent = 1\n"),

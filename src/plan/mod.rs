@@ -47,7 +47,7 @@ pub type Settings = IndexMap<String, Value>;
 /// Version of the plan file that this build writes.
 pub const SCHEMA: u32 = 1;
 
-/// Which model: exactly one of `preset` and `path`.
+/// Which model: exactly one of `preset`, `path` and `repo`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelRef {
@@ -57,9 +57,30 @@ pub struct ModelRef {
     /// A model file, or a folder with `config.json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// A repository of a Hugging Face compatible endpoint ("owner/name").
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo: Option<String>,
+    /// A file of that repository, the first of a split one; absent: the only model that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Its commit, or a branch or tag; absent: "main".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
     /// Hyper-parameters that replace the configuration's, by configuration name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub overrides: IndexMap<String, Value>,
+}
+
+impl ModelRef {
+    /// Names no model at all.
+    pub const fn is_empty(&self) -> bool {
+        self.preset.is_none() && self.path.is_none() && self.repo.is_none()
+    }
+
+    /// The repository and file that a launch downloads, where the model is one of a repository.
+    pub fn published(&self) -> Option<(&str, Option<&str>)> {
+        Some((self.repo.as_deref()?, self.file.as_deref()))
+    }
 }
 
 /// Which machine: a preset, or one described here.

@@ -17,11 +17,20 @@ use crate::store;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The plan names neither preset nor file.
-    #[error("the plan has no model; set `preset` or `path` under [model]")]
+    #[error("the plan has no model; set `preset`, `path` or `repo` under [model]")]
     Nothing,
-    /// The plan names both.
-    #[error("the plan names a preset and a path; keep one of `preset` and `path` under [model]")]
-    Both,
+    /// The plan names several.
+    #[error("the plan names several models; keep one of `preset`, `path` and `repo` under [model]")]
+    Several,
+    /// Nothing is read from a network here.
+    #[error(
+        "nothing is known of the repository {repository} yet: press Fetch in the window, or run `plimsoll inspect \
+         {repository}`, which reads its headers over the network"
+    )]
+    NotFetched {
+        /// "owner/name".
+        repository: String,
+    },
     /// The catalogue's reason.
     #[error(transparent)]
     Preset(#[from] presets::Error),
@@ -68,11 +77,14 @@ pub enum Error {
 /// model does not have.
 pub fn model(reference: &ModelRef, catalog: &ModelCatalog) -> Result<Model, Error> {
     let overrides = overrides(reference);
-    match (&reference.preset, &reference.path) {
-        (Some(id), None) => Ok(catalog.find(id)?.model(&overrides)?),
-        (None, Some(path)) => config::read(Path::new(path), &overrides),
-        (None, None) => Err(Error::Nothing),
-        (Some(_), Some(_)) => Err(Error::Both),
+    match (&reference.preset, &reference.path, &reference.repo) {
+        (Some(id), None, None) => Ok(catalog.find(id)?.model(&overrides)?),
+        (None, Some(path), None) => config::read(Path::new(path), &overrides),
+        (None, None, Some(repository)) => Err(Error::NotFetched {
+            repository: repository.clone(),
+        }),
+        (None, None, None) => Err(Error::Nothing),
+        _ => Err(Error::Several),
     }
 }
 

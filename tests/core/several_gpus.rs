@@ -226,6 +226,7 @@ fn launch(machine: &Machine, settings: &[(&'static str, Value)]) -> Launch {
         options: &LaunchOptions::default(),
         margin: Margin::DEFAULT,
         repository: None,
+        file: None,
     })
 }
 

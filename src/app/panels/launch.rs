@@ -120,7 +120,7 @@ fn preview(ui: &mut Ui, texts: &Texts, live: &Live, plan: &Plan) {
                         ui.add(Label::new(RichText::new(reason).color(tokens.bad)).wrap());
                     }
                     None => {
-                        let has_model = plan.model.preset.is_some() || plan.model.path.is_some();
+                        let has_model = !plan.model.is_empty();
                         let text = match (has_model, &live.report) {
                             (false, _) => texts.launch_empty,
                             (true, Some(Err(_))) => texts.launch_refused,

@@ -25,7 +25,8 @@ pub(super) fn chosen_name(model: &ModelRef) -> Option<String> {
     if let Some(preset) = &model.preset {
         return Some(preset.clone());
     }
-    let path = Path::new(model.path.as_deref()?);
+    let file = model.path.as_ref().or(model.file.as_ref());
+    let path = Path::new(file.or(model.repo.as_ref())?);
     Some(
         path.file_name()
             .unwrap_or(path.as_os_str())

@@ -87,8 +87,9 @@ fn from(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Argument {
             "The projection is for a file of type {file_type}: {path} must be one."
         ));
         Word::Literal(path.clone())
-    } else if let Some(repository) = options.hf_repo.as_deref().or(inputs.repository) {
-        let source = base::tagged(repository, file_type);
+    } else if let Some((repository, file)) = inputs.gguf_source() {
+        // The registry takes a file's name for a tag.
+        let source = base::tagged(repository, file.unwrap_or(file_type));
         launch.remarks.push(format!(
             "Ollama downloads {source} from Hugging Face when the model is created; set model_path to use a file that \
              is here."

@@ -15,6 +15,7 @@ pub(super) struct Case {
     pub(super) plan: Plan,
     pub(super) machine: Machine,
     pub(super) repository: Option<&'static str>,
+    pub(super) file: Option<&'static str>,
     pub(super) margin: Bytes,
     /// What automatic choices became, on top of defaults and plan.
     pub(super) chosen: Settings,
@@ -36,6 +37,7 @@ impl Case {
             plan: Plan::from_toml(&plan).unwrap(),
             machine: machine(&[gpu("NVIDIA GeForce RTX 4090", Vendor::Nvidia, None)]),
             repository: None,
+            file: None,
             margin: Bytes::from_mib(1024),
             chosen: Settings::new(),
             model: Model {
@@ -111,6 +113,7 @@ impl Case {
             options: &self.plan.launch,
             margin: plimsoll::engine::Margin::Bytes(self.margin),
             repository: self.repository,
+            file: self.file,
         })
     }
 

@@ -123,6 +123,18 @@ fn the_model_is_a_path_a_repository_or_asked_for() {
     let experts = Case::new("weights = \"MXFP4_MOE\"\n").published_in("ggml-org/gpt-oss-20b-GGUF");
     assert_eq!(experts.words()[1], "ggml-org/gpt-oss-20b-GGUF:MXFP4");
 
+    let mut named = Case::everyday().published_in("owner/R1-GGUF");
+    named.file = Some("UD-Q2_K_XL/R1-00001-of-00003.gguf");
+    assert_eq!(
+        named.words()[..4],
+        [
+            "--hf-repo",
+            "owner/R1-GGUF",
+            "--hf-file",
+            "UD-Q2_K_XL/R1-00001-of-00003.gguf"
+        ]
+    );
+
     let asked = Case::new("weights = \"Q6_K\"\n");
     assert_eq!(asked.words()[..2], ["--model", "$MODEL"]);
     assert_eq!(asked.launch().variables[0].name, "MODEL");

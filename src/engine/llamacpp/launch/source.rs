@@ -9,6 +9,9 @@ use super::{Command, text};
 /// The variable a script asks for where nothing says which file to load.
 const MODEL: &str = "MODEL";
 
+/// The file type that says: as the file has it. Nobody tags files with it.
+const NATIVE: &str = "native";
+
 /// The model's argument, first on the command line.
 pub(super) fn model(command: &mut Command<'_>) {
     let inputs = command.inputs;
@@ -26,21 +29,36 @@ pub(super) fn model(command: &mut Command<'_>) {
         }
         return;
     }
-    let repository = inputs.options.hf_repo.as_deref().or(inputs.repository);
+    let source = inputs.gguf_source();
     let can_download = FlagTable::built_in()
         .find("hf_repo", command.version)
         .is_some();
-    match repository {
-        Some(repository) if can_download => download(command, repository, &file_type),
-        _ => ask(command, repository, &file_type),
+    match source {
+        Some((repository, file)) if can_download => download(command, repository, file, &file_type),
+        _ => ask(
+            command,
+            source.map(|(repository, _)| repository),
+            &file_type,
+        ),
     }
 }
 
-fn download(command: &mut Command<'_>, repository: &str, file_type: &str) {
-    let source = tagged(repository, file_type);
+fn download(command: &mut Command<'_>, repository: &str, file: Option<&str>, file_type: &str) {
+    let (source, what) = match file {
+        // A tag means the first file whose name holds it (`find_best_model` in common/download.cpp, 0.6.0-dev), which
+        // need not be this one.
+        Some(file) => (repository.to_owned(), format!("{file} of {repository}")),
+        None => {
+            let source = tagged(repository, file_type);
+            (source.clone(), source)
+        }
+    };
     command.option("hf_repo", &Value::Text(source.clone()));
+    if let Some(file) = file {
+        command.option("hf_file", &Value::Text(file.to_owned()));
+    }
     command.launch.remarks.push(format!(
-        "The server downloads {source} from Hugging Face at its first start; set model_path to use a file that is here."
+        "The server downloads {what} from Hugging Face at its first start; set model_path to use a file that is here."
     ));
     // The engine would load the projector it finds there, which the plan may not count.
     let projector = super::parts::is_on(command.inputs.resolved, "mmproj");
@@ -75,7 +93,7 @@ fn ask(command: &mut Command<'_>, repository: Option<&str>, file_type: &str) {
 
 /// The file type as a tag, where the repository has none.
 pub(in super::super) fn tagged(repository: &str, file_type: &str) -> String {
-    if repository.contains(':') || file_type.is_empty() {
+    if repository.contains(':') || file_type.is_empty() || file_type == NATIVE {
         repository.to_owned()
     } else {
         format!("{repository}:{}", tag(file_type))
