@@ -6,7 +6,7 @@
 //! units <- quant <- model <- source, hardware, plan <- projection <- engine <- speed, quality <- advisor <- report <- export <- app, main
 //! ```
 //!
-//! `accuracy` compares projections with measurements. `catalog` (presets), `store` (files of the user) and `beside` (plans that run beside another) are used from the edges
+//! `accuracy` compares projections with measurements; `inspect` says what a model is. `catalog` (presets), `store` (files of the user) and `beside` (plans that run beside another) are used from the edges
 //! and hand plain data in.
 //!
 //! Invariants:
@@ -33,6 +33,7 @@ pub mod catalog;
 pub mod engine;
 pub mod export;
 pub mod hardware;
+pub mod inspect;
 pub mod model;
 pub mod plan;
 pub mod projection;

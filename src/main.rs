@@ -27,7 +27,8 @@ fn main() -> ExitCode {
                 log::Level::Info => "info",
                 log::Level::Debug | log::Level::Trace => "detail",
             };
-            writeln!(out, "{level}: {}", record.args())
+            let message = cli::one_line(&record.args().to_string());
+            writeln!(out, "{level}: {message}")
         })
         .init();
     match cli::run(arguments) {

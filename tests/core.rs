@@ -22,6 +22,8 @@ mod fit;
 mod hardware;
 #[path = "core/host_memory.rs"]
 mod host_memory;
+#[path = "core/inspect.rs"]
+mod inspect;
 #[path = "core/limits.rs"]
 mod limits;
 #[path = "core/llamacpp_rules/mod.rs"]

@@ -72,7 +72,7 @@ pub(crate) fn complain(failure: &Failure) {
 const MOST_LETTERS: usize = 2_000;
 
 /// A message that quotes what a file or an argument says, as one line that cannot steer a terminal.
-pub(super) fn one_line(message: &str) -> String {
+pub(crate) fn one_line(message: &str) -> String {
     let mut letters = message.chars();
     let mut line: String = letters
         .by_ref()
@@ -122,14 +122,37 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints one JSON object.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut text = serde_json::to_string_pretty(value).map_err(Failure::input)?;
-    text.push('\n');
-    print(&text)
+    let text = serde_json::to_string_pretty(value).map_err(Failure::input)?;
+    print(&escaped(&text))
+}
+
+/// JSON with what steers a terminal escaped: such letters stand in texts only, where JSON has another spelling for them.
+fn escaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len() + 1);
+    for letter in text.chars() {
+        if letter != '\n' && steers(letter) {
+            // All of them have one unit of UTF-16.
+            plain.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        } else {
+            plain.push(letter);
+        }
+    }
+    plain.push('\n');
+    plain
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_keeps_what_it_says_and_steers_nothing() {
+        let value = serde_json::json!({ "a\u{9b}b": "c\u{202e}\u{7f}\u{1b}“ü”" });
+        let text = escaped(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!text.chars().any(|letter| letter != '\n' && steers(letter)));
+        let back: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, value);
+    }
 
     #[test]
     fn complaints_are_one_line_that_steers_nothing() {

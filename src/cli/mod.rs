@@ -7,6 +7,7 @@ mod detect;
 mod expectations;
 mod export;
 mod fit;
+mod inspect;
 mod local;
 mod opened;
 mod project;
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
-pub(crate) use answer::{Answer, Failure, complain};
+pub(crate) use answer::{Answer, Failure, complain, one_line};
 
 /// Shows how every byte of VRAM and RAM will be used before a large language model is loaded, and writes the launch
 /// that fits. Without a command the window opens.
@@ -47,6 +48,8 @@ enum Command {
     Gpus(catalog::Options),
     /// List the machine presets.
     Machines(catalog::Options),
+    /// Show what a model is: hyper-parameters, tensors by kind and type, sizes, and how sure they are.
+    Inspect(inspect::Options),
     /// Explain every setting of an engine.
     Settings(settings::Options),
     /// Project the memory of a plan: what is allocated where, and whether it fits.
@@ -91,6 +94,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Models(options)) => local::run(&options),
         Some(Command::Gpus(options)) => catalog::gpus(&options),
         Some(Command::Machines(options)) => catalog::machines(&options),
+        Some(Command::Inspect(options)) => inspect::run(&options),
         Some(Command::Settings(options)) => settings::run(&options),
         Some(Command::Project(options)) => project::run(&options),
         Some(Command::Fit(options)) => fit::run(&options),

@@ -250,7 +250,8 @@ pub(super) fn no_gguf(name: &str) -> Failure {
     ))
 }
 
-fn no_model(error: source::Error) -> Failure {
+/// Why there is no model, as a failure of input or of files.
+pub(super) fn no_model(error: source::Error) -> Failure {
     match error {
         source::Error::Gguf { path } => no_gguf(&path.display().to_string()),
         source::Error::Preset(models::Error::Unknown { id, .. }) if ends_as_gguf(id.as_ref()) => {

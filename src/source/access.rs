@@ -36,7 +36,7 @@ pub trait Collection {
 }
 
 /// A file of a [`Collection`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Entry {
     /// Its name, with slashes where it is in a folder of the collection.
     pub name: String,
@@ -140,7 +140,7 @@ impl Collection for LocalFolder {
                 let entry = entry.ok()?;
                 let metadata = std::fs::metadata(entry.path()).ok()?;
                 let name = entry.file_name().into_string().ok()?;
-                metadata.is_file().then(|| Entry {
+                metadata.is_file().then_some(Entry {
                     name,
                     bytes: metadata.len(),
                 })

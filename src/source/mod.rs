@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod config;
+pub mod files;
 pub mod library;
 
 use std::path::{Path, PathBuf};

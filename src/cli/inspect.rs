@@ -1,0 +1,262 @@
+//! `plimsoll inspect`: what a model is.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::anyhow;
+use plimsoll::catalog::models::ModelCatalog;
+use plimsoll::inspect::{Inspection, Share};
+use plimsoll::model::{FileTensor, Model};
+use plimsoll::plan::ModelRef;
+use plimsoll::projection::grouped;
+use plimsoll::source;
+use plimsoll::source::access::Entry;
+use plimsoll::table::Table;
+use plimsoll::units::Bytes;
+use serde_json::{Value, json};
+
+use super::answer::{print_json, print_plain};
+use super::opened::{model_catalog, no_model};
+use super::{Answer, Failure};
+
+/// Options of `inspect`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// A model file, a folder with a model, or a preset (`plimsoll models` lists them).
+    model: String,
+    /// List every tensor.
+    #[arg(long)]
+    full: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints what a model is.
+pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+    let catalog = model_catalog();
+    let path = Path::new(&options.model);
+    let (reference, files) = reference(&options.model, path, &catalog)?;
+    let model = source::model(&reference, &catalog).map_err(no_model)?;
+    let inspection = Inspection::new(&model, files);
+    if options.json {
+        print_json(&value(&inspection, &model, options.full)?)?;
+    } else {
+        print_plain(&text(&inspection, &model, options.full))?;
+    }
+    Ok(Answer::Yes)
+}
+
+/// What is there under this name, a path before a preset: a file is what the user can point at.
+fn reference(
+    name: &str,
+    path: &Path,
+    catalog: &ModelCatalog,
+) -> Result<(ModelRef, Vec<Entry>), Failure> {
+    if path.exists() {
+        let reference = ModelRef {
+            path: Some(name.to_owned()),
+            ..ModelRef::default()
+        };
+        return Ok((reference, source::files::of(path)));
+    }
+    let looks_like_path = path.components().count() > 1 || path.extension().is_some();
+    if looks_like_path && catalog.find(name).is_err() {
+        return Err(Failure::io(anyhow!(
+            "there is no file, folder or preset `{name}`; `plimsoll models` lists the presets"
+        )));
+    }
+    let reference = ModelRef {
+        preset: Some(name.to_owned()),
+        ..ModelRef::default()
+    };
+    Ok((reference, Vec::new()))
+}
+
+/// The inspection as JSON, every tensor with it where that is asked for.
+fn value(inspection: &Inspection, model: &Model, full: bool) -> Result<Value, Failure> {
+    let mut value = serde_json::to_value(inspection).map_err(Failure::input)?;
+    if let Some(fields) = value.as_object_mut().filter(|_| full) {
+        let tensors = tensors(model).iter().map(|tensor| {
+            json!({
+                "name": tensor.name,
+                "shape": dimensions(tensor),
+                "type": tensor.type_name,
+                "bytes": tensor.bytes,
+            })
+        });
+        fields.insert("tensors".to_owned(), tensors.collect());
+    }
+    Ok(value)
+}
+
+fn tensors(model: &Model) -> &[FileTensor] {
+    let checkpoint = model.checkpoint.as_deref();
+    checkpoint.map_or(&[], |checkpoint| &checkpoint.tensors)
+}
+
+/// Without the ones behind the last dimension that says something.
+fn dimensions(tensor: &FileTensor) -> &[u64] {
+    let used = tensor.shape.iter().rposition(|size| *size != 1);
+    tensor
+        .shape
+        .get(..=used.unwrap_or(0))
+        .unwrap_or(&tensor.shape)
+}
+
+fn text(inspection: &Inspection, model: &Model, full: bool) -> String {
+    let mut text = head(inspection);
+    text.push_str(&figures(inspection));
+    text.push_str(&layers(inspection));
+    text.push_str(&shares("kind", &inspection.by_kind));
+    text.push_str(&shares("type", &inspection.by_type));
+    if !inspection.files.is_empty() {
+        let mut table = Table::new(&["file", ">GiB"]);
+        for file in &inspection.files {
+            table.row([file.name.clone(), gib(Bytes::new(file.bytes))]);
+        }
+        text.push_str(&section(&table));
+    }
+    if full && !tensors(model).is_empty() {
+        let mut table = Table::new(&["tensor", "shape", "type", ">bytes"]);
+        for tensor in tensors(model) {
+            let shape: Vec<String> = dimensions(tensor).iter().map(u64::to_string).collect();
+            table.row([
+                tensor.name.clone(),
+                shape.join(" × "),
+                tensor.type_name.to_string(),
+                grouped(tensor.bytes.get()),
+            ]);
+        }
+        text.push_str(&section(&table));
+    }
+    if !inspection.assumptions.is_empty() {
+        text.push('\n');
+    }
+    for assumption in &inspection.assumptions {
+        line(&mut text, format_args!("assumed: {assumption}"));
+    }
+    text
+}
+
+/// Who it is, how large it is, and how sure that is.
+fn head(inspection: &Inspection) -> String {
+    let mut text = String::new();
+    let names = [
+        Some(inspection.model_type.as_str()),
+        inspection.wrapper_type.as_deref(),
+        Some(inspection.architecture.as_str()),
+    ];
+    let names: Vec<&str> = names
+        .into_iter()
+        .flatten()
+        .filter(|name| !name.is_empty())
+        .collect();
+    line(
+        &mut text,
+        format_args!("{} · {}", inspection.name, names.join(", ")),
+    );
+    line(
+        &mut text,
+        format_args!(
+            "{} parameters, {} active per token",
+            billions(inspection.params_total),
+            billions(inspection.params_active)
+        ),
+    );
+    if let (Some(container), Some(bytes)) = (inspection.container, inspection.tensor_bytes) {
+        let mut words = vec![container.to_owned()];
+        words.extend(inspection.label.clone());
+        words.push(format!("{bytes} of tensors"));
+        if let Some(bits) = inspection.bits_per_weight {
+            words.push(format!("{bits:.2} bits per weight"));
+        }
+        line(&mut text, format_args!("{}", words.join(", ")));
+    }
+    if let Some(cache) = &inspection.cache {
+        line(
+            &mut text,
+            format_args!(
+                "{:.1} KiB per token of context, {} for {} tokens ({} cache, {})",
+                cache.bytes_per_token / 1024.0,
+                cache.bytes,
+                grouped(cache.context),
+                cache.cache_type,
+                cache.engine
+            ),
+        );
+    }
+    line(
+        &mut text,
+        format_args!("{}", inspection.certainty.sentence()),
+    );
+    text
+}
+
+fn figures(inspection: &Inspection) -> String {
+    let mut table = Table::new(&["hyper-parameter", ">value"]);
+    for (name, figure) in &inspection.hyper_parameters {
+        table.row([(*name).to_owned(), figure.text()]);
+    }
+    section(&table)
+}
+
+fn layers(inspection: &Inspection) -> String {
+    if inspection.layers.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[">layers", "which", "mixer", "feed-forward"]);
+    for kind in &inspection.layers {
+        table.row([
+            kind.count.to_string(),
+            kind.which.clone(),
+            kind.mixer.clone(),
+            kind.feed_forward.clone(),
+        ]);
+    }
+    section(&table)
+}
+
+/// A table of parts; columns that nothing is known for are left out.
+fn shares(title: &str, shares: &[Share]) -> String {
+    if shares.is_empty() {
+        return String::new();
+    }
+    let files = shares.iter().any(|share| share.bytes.is_some());
+    let mut head = vec![title];
+    if files {
+        head.push(">tensors");
+    }
+    head.push(if files { ">elements" } else { ">parameters" });
+    if files {
+        head.push(">GiB");
+    }
+    head.push(">share");
+    let mut table = Table::new(&head);
+    for share in shares {
+        let mut cells = vec![share.name.clone()];
+        cells.extend(share.tensors.map(grouped));
+        cells.push(grouped(share.elements));
+        cells.extend(share.bytes.map(gib));
+        cells.push(format!("{:.1} %", 100.0 * share.share));
+        table.row(cells);
+    }
+    section(&table)
+}
+
+fn section(table: &Table) -> String {
+    format!("\n{}", table.text())
+}
+
+fn gib(bytes: Bytes) -> String {
+    format!("{:.2}", bytes.as_gib())
+}
+
+fn billions(parameters: u64) -> String {
+    format!("{:.2} B", parameters as f64 / 1e9)
+}
+
+fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    // Writing to a String cannot fail.
+    writeln!(text, "{arguments}").ok();
+}

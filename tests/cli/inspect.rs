@@ -1,0 +1,57 @@
+//! What a model is, on the command line.
+
+use crate::process::{code, err, folder, out, plimsoll};
+
+#[test]
+fn a_preset_is_told_as_text_and_as_json() {
+    let output = plimsoll(&["inspect", "qwen3-8b"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let text = out(&output);
+    for words in [
+        "8.19 B parameters",
+        "num_key_value_heads",
+        "144.0 KiB per token of context",
+        "feed-forward  5,435,817,984",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let output = plimsoll(&["inspect", "Qwen3-8B", "--json", "--full"]);
+    let value: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(value["hyper_parameters"]["num_hidden_layers"], 36);
+    assert_eq!(value["certainty"], "configuration");
+    assert_eq!(value["tensors"], serde_json::json!([]));
+}
+
+/// A folder may be called anything, and its configuration may say anything.
+#[cfg(unix)]
+#[test]
+fn names_from_files_do_not_steer_the_terminal() {
+    let folder = folder();
+    let model = folder.path().join("a\u{1b}]0;owned\u{7}b\nc");
+    std::fs::create_dir(&model).expect("a folder");
+    let config = r#"{"architectures": ["Qwen3\u001b[2JForCausalLM"], "model_type": "qwen3", "hidden_size": 64,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+        "intermediate_size": 128, "vocab_size": 1000, "max_position_embeddings": 2048}"#;
+    std::fs::write(model.join("config.json"), config).expect("written");
+    let path = model.to_str().expect("UTF-8");
+    let output = plimsoll(&["inspect", path]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let text = out(&output);
+    assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+    assert!(text.contains("config.json"), "{text}");
+    let output = plimsoll(&["inspect", path, "--json"]);
+    assert!(!out(&output).contains(['\u{1b}', '\u{7}']));
+
+    let output = plimsoll(&["inspect", "no/such\u{1b}[31m/model"]);
+    assert_eq!(code(&output), 3);
+    assert!(!err(&output).contains('\u{1b}'), "{:?}", err(&output));
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let output = plimsoll(&["inspect", "qwen3-8c"]);
+    assert_eq!(code(&output), 2);
+    assert!(err(&output).contains("Qwen3-8B"), "{}", err(&output));
+    let output = plimsoll(&["inspect", "no-such-file.gguf"]);
+    assert_eq!(code(&output), 3);
+}
