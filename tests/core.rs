@@ -18,6 +18,8 @@ mod experts;
 mod export;
 #[path = "core/fit/mod.rs"]
 mod fit;
+#[path = "core/gguf/mod.rs"]
+mod gguf;
 #[path = "core/hardware/mod.rs"]
 mod hardware;
 #[path = "core/host_memory.rs"]

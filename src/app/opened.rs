@@ -1,7 +1,6 @@
 //! Files of the user, read and written beside the window.
 
 use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -84,14 +83,9 @@ fn is_model(path: &Path) -> anyhow::Result<bool> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(false);
     }
-    let mut magic = [0; 4];
-    let mut file =
-        File::open(path).with_context(|| format!("could not open: {}", path.display()))?;
-    // A file shorter than the magic is no model.
-    if file.read_exact(&mut magic).is_ok() && &magic == b"GGUF" {
-        return Err(source::Error::Gguf { path: path.into() }.into());
-    }
-    Ok(false)
+    // Tells a file that cannot be read from one of another kind.
+    File::open(path).with_context(|| format!("could not open: {}", path.display()))?;
+    Ok(store::begins_with(path, &source::gguf::MAGIC))
 }
 
 /// Reads the model that a plan names by its path.

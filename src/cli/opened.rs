@@ -62,11 +62,6 @@ impl Opened {
             set(&mut plan, engine, change).map_err(Failure::Input)?;
         }
         let catalog = model_catalog();
-        if let Some(path) = plan.model.path.as_deref()
-            && is_gguf(path.as_ref())
-        {
-            return Err(no_gguf(path));
-        }
         let model = source::model(&plan.model, &catalog).map_err(no_model)?;
         let preset = plan
             .model
@@ -245,15 +240,15 @@ const GGUF: [u8; 4] = *b"GGUF";
 /// A model file where a plan or a preset is wanted, and what to do instead.
 pub(super) fn no_gguf(name: &str) -> Failure {
     Failure::input(anyhow!(
-        "GGUF files cannot be opened yet: {name}; name the model's preset instead (`plimsoll models` lists them), \
-         as preset = \"...\" under [model] of a plan, and the file type as weights = \"Q4_K_M\" under [settings]"
+        "this is a model file, no plan and no preset: {name}; name it in a plan, as path = \"...\" under [model] in \
+         place of a preset"
     ))
 }
 
 /// Why there is no model, as a failure of input or of files.
 pub(super) fn no_model(error: source::Error) -> Failure {
     match error {
-        source::Error::Gguf { path } => no_gguf(&path.display().to_string()),
+        source::Error::Gguf(ref reason) if reason.is_io() => Failure::io(error),
         source::Error::Preset(models::Error::Unknown { id, .. }) if ends_as_gguf(id.as_ref()) => {
             no_gguf(&id)
         }

@@ -17,9 +17,6 @@ const LIMIT: u64 = 16 << 20;
 /// # Errors
 /// A file of another kind, one that is too large or cannot be read, or a configuration that is no known model.
 pub fn read(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
-    if is_gguf(path) {
-        return Err(Error::Gguf { path: path.into() });
-    }
     let file = if path.is_dir() {
         let file = path.join("config.json");
         // What is there but no file is told apart where it is read.
@@ -39,12 +36,6 @@ pub fn read(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error>
         reason,
         path: file.into_owned(),
     })
-}
-
-/// By ending; the first bytes of a file of another ending are checked as JSON anyway.
-fn is_gguf(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
 }
 
 /// The folder's name, which is the model's where people keep models by name.

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod config;
 pub mod files;
+pub mod gguf;
 pub mod library;
 
 use std::path::{Path, PathBuf};
@@ -38,15 +39,9 @@ pub enum Error {
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] store::Error),
-    /// A GGUF file.
-    #[error(
-        "opening GGUF files is not there yet; choose the model's preset or a folder with its config.json instead of {}",
-        .path.display()
-    )]
-    Gguf {
-        /// The file.
-        path: PathBuf,
-    },
+    /// A GGUF file that is not as it should be.
+    #[error(transparent)]
+    Gguf(#[from] gguf::Error),
     /// A folder without a configuration.
     #[error("there is no config.json in the folder {}", .path.display())]
     NoConfig {
@@ -80,13 +75,28 @@ pub fn model(reference: &ModelRef, catalog: &ModelCatalog) -> Result<Model, Erro
     let overrides = overrides(reference);
     match (&reference.preset, &reference.path, &reference.repo) {
         (Some(id), None, None) => Ok(catalog.find(id)?.model(&overrides)?),
-        (None, Some(path), None) => config::read(Path::new(path), &overrides),
+        (None, Some(path), None) => file(Path::new(path), &overrides),
         (None, None, Some(repository)) => Err(Error::NotFetched {
             repository: repository.clone(),
         }),
         (None, None, None) => Err(Error::Nothing),
         _ => Err(Error::Several),
     }
+}
+
+/// The model of a GGUF file, or of a folder or file of another kind.
+fn file(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
+    // What is no file is told apart where it is read.
+    if path.is_file() && (is_named_gguf(path) || store::begins_with(path, &gguf::MAGIC)) {
+        return Ok(gguf::open(path)?.model(overrides)?);
+    }
+    config::read(path, overrides)
+}
+
+/// By its ending: what is meant as GGUF is read as such, so that the reason is given where it is not.
+fn is_named_gguf(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
 }
 
 /// The overrides of a plan as configuration values.

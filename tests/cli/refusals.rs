@@ -163,22 +163,40 @@ fn gguf_files_are_answered_with_what_to_do_instead() {
     for path in [&named, &unnamed] {
         std::fs::write(path, b"GGUF\x03\0\0\0\xff").expect("written");
     }
-    let in_plan = PLAN.replace(
-        "preset = \"DeepSeek-R1-Distill-Qwen-32B\"",
-        "path = \"a.gguf\"",
-    );
-    assert_ne!(in_plan, PLAN);
     let outputs = [
         plimsoll(&["project", named.to_str().expect("UTF-8")]),
         plimsoll(&["export", unnamed.to_str().expect("UTF-8"), "--target", "sh"]),
         plimsoll(&["models", named.to_str().expect("UTF-8")]),
-        with_plan(&in_plan, &["project", "-"]),
     ];
     for output in outputs {
         assert_eq!(code(&output), 2);
         let said = err(&output);
-        assert!(said.contains("GGUF files cannot be opened yet"), "{said}");
-        assert!(said.contains("plimsoll models"), "{said}");
+        assert!(said.contains("this is a model file"), "{said}");
+        assert!(said.contains("under [model]"), "{said}");
+    }
+}
+
+#[test]
+fn gguf_files_that_are_no_models_say_why() {
+    let folder = folder();
+    for (contents, reason) in [
+        (
+            b"GGUF\x03\0\0\0\xff".as_slice(),
+            "the download is not complete",
+        ),
+        (b"GGUF\x01\0\0\0\xff", "version 1"),
+        (b"GGUF\0\0\0\x03\0\0\0\0", "big-endian"),
+        (b"<!DOCTYPE html><html>", "a web page"),
+        (b"", "an empty file"),
+    ] {
+        let path = folder.path().join("a.gguf");
+        std::fs::write(&path, contents).expect("written");
+        let model = format!("path = '{}'", path.display());
+        let plan = PLAN.replace("preset = \"DeepSeek-R1-Distill-Qwen-32B\"", &model);
+        assert_ne!(plan, PLAN);
+        let output = with_plan(&plan, &["project", "-"]);
+        assert_eq!(code(&output), 2);
+        assert!(err(&output).contains(reason), "{}", err(&output));
     }
 }
 

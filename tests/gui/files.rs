@@ -191,7 +191,7 @@ fn enter_opens_and_what_cannot_be_opened_is_said_in_the_question() {
     desk.click(Role::Button, "Open…");
     desk.replace_text("Path", path.to_str().unwrap());
     desk.key(Key::Enter);
-    desk.sees("opening GGUF files is not there yet; choose the model's preset");
+    desk.sees("newer than this program knows");
     desk.sees("Open a plan, a model or a report");
     desk.key(Key::Escape);
     desk.misses("Open a plan, a model or a report");
@@ -215,7 +215,7 @@ fn messages_do_not_pile_up() {
     };
     assert_eq!(failures(&desk).len(), 1);
     assert!(failures(&desk)[0].text.contains("other.gguf"));
-    desk.sees("opening GGUF files is not there yet");
+    desk.sees("this is no GGUF file");
     desk.click(Role::Button, "Copy");
     desk.click(Role::Button, "Copy");
     assert_eq!(notices(&desk).len(), 2);

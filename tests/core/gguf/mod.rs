@@ -1,0 +1,7 @@
+//! GGUF files: those that a converter would write, and those that nobody should.
+
+mod file;
+mod hostile;
+mod kinds;
+mod parts;
+mod round_trip;
