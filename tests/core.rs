@@ -26,6 +26,8 @@ mod hardware;
 mod host_memory;
 #[path = "core/inspect.rs"]
 mod inspect;
+#[path = "core/library/mod.rs"]
+mod library;
 #[path = "core/limits.rs"]
 mod limits;
 #[path = "core/llamacpp_rules/mod.rs"]

@@ -5,20 +5,26 @@ pub(super) fn quant(name: &str) -> Option<String> {
     let name = name.to_ascii_uppercase();
     let mut found = None;
     let mut previous = "";
-    for word in name.split(['-', '.', ' ']) {
-        // Some names join the form with `_`, which forms have in them too: try it from every `_` on.
-        let starts = std::iter::once(0).chain(word.match_indices('_').map(|(at, _)| at + 1));
-        let form = starts
-            .filter_map(|at| word.get(at..))
-            .find(|rest| is_form(rest));
-        if let Some(form) = form {
+    for word in words(&name) {
+        if let Some(at) = form(word) {
             // Unsloth's dynamic mixtures.
             let prefix = if previous == "UD" { "UD-" } else { "" };
+            let form = word.get(at..).unwrap_or_default();
             found = Some(format!("{prefix}{form}"));
         }
         previous = word;
     }
     found
+}
+
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(['-', '.', ' '])
+}
+
+/// Where the form begins in a word. Some names join it with `_`, which forms have in them too: try every one.
+fn form(word: &str) -> Option<usize> {
+    let mut starts = std::iter::once(0).chain(word.match_indices('_').map(|(at, _)| at + 1));
+    starts.find(|at| word.get(*at..).is_some_and(is_form))
 }
 
 /// Is this a file type of llama.cpp (`llama_ftype`, 0.6.0-dev), or one of its mixtures by another name?
@@ -71,10 +77,13 @@ pub(super) fn is_companion(name: &str) -> bool {
 /// The words of a file's name that tell which model it belongs to.
 pub(super) fn base(stem: &str) -> Vec<String> {
     let stem = split(stem).map_or(stem, |(name, _, _)| name);
-    stem.to_ascii_lowercase()
-        .split(['-', '.', '_', ' '])
-        .filter(|word| !word.is_empty() && !matches!(*word, "mmproj" | "model" | "gguf" | "ud"))
-        .filter(|word| !is_form(&word.to_ascii_uppercase()))
+    let name = stem.to_ascii_uppercase();
+    words(&name)
+        .flat_map(|word| {
+            let end = form(word).unwrap_or(word.len());
+            word.get(..end).unwrap_or_default().split('_')
+        })
+        .filter(|word| !matches!(*word, "" | "MMPROJ" | "MODEL" | "GGUF" | "UD"))
         .map(str::to_owned)
         .collect()
 }

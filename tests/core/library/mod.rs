@@ -1,0 +1,121 @@
+//! Models on this computer, found in trees as programs leave them.
+
+mod bounds;
+mod duplicates;
+mod files;
+mod programs;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use plimsoll::hardware::Os;
+use plimsoll::source::library::{self, Found, Library, Places};
+
+/// A computer with an empty home.
+struct Computer {
+    folder: tempfile::TempDir,
+    places: Places,
+    folders: Vec<PathBuf>,
+}
+
+impl Computer {
+    fn new(os: Os) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        fs::create_dir(&home).unwrap();
+        Self {
+            places: Places {
+                home: Some(home),
+                environment: BTreeMap::new(),
+                os,
+                root: folder.path().to_owned(),
+            },
+            folder,
+            folders: Vec::new(),
+        }
+    }
+
+    fn linux() -> Self {
+        Self::new(Os::Linux)
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Writes a file and the folders above it.
+    fn write(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// A file that begins as GGUF files do and is of its own content.
+    fn gguf(&self, path: &str) -> PathBuf {
+        self.write(path, content(path))
+    }
+
+    #[cfg(unix)]
+    fn link(&self, target: &str, path: &str) -> PathBuf {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, &path).unwrap();
+        path
+    }
+
+    fn set(&mut self, variable: &str, path: &str) {
+        let path = self.path(path).to_str().unwrap().to_owned();
+        self.places.environment.insert(variable.to_owned(), path);
+    }
+
+    fn add(&mut self, path: &str) {
+        self.folders.push(self.path(path));
+    }
+
+    fn scan(&self) -> Library {
+        library::scan(&self.places, &self.folders, &mut |_| {
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// A path as it is below the computer's root.
+    fn short(&self, path: &Path) -> String {
+        let path = path.strip_prefix(self.folder.path()).unwrap_or(path);
+        path.to_string_lossy().replace('\\', "/")
+    }
+
+    /// The titles found, in order, each with its library and path.
+    fn titles(&self) -> Vec<String> {
+        let library = self.scan();
+        assert_eq!(library.broken, [], "nothing here is broken");
+        library.models.iter().map(|model| self.row(model)).collect()
+    }
+
+    fn row(&self, model: &Found) -> String {
+        let quant = model.quant.as_deref().unwrap_or("-");
+        let library = model.places[0].library;
+        format!(
+            "{} {quant} {library} {}",
+            model.title,
+            self.short(&model.path)
+        )
+    }
+
+    /// The complaints, each with its path.
+    fn complaints(&self) -> Vec<String> {
+        let library = self.scan();
+        let broken = library.broken.iter();
+        broken
+            .map(|broken| format!("{}: {}", self.short(&broken.path), broken.reason))
+            .collect()
+    }
+}
+
+fn content(seed: &str) -> Vec<u8> {
+    let mut content = b"GGUF\x03\0\0\0".to_vec();
+    content.extend_from_slice(seed.as_bytes());
+    content
+}
