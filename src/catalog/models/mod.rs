@@ -4,6 +4,7 @@
 //! others, and a listing reads only what stands before a preset's configuration.
 
 mod preset;
+mod save;
 mod search;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use std::sync::OnceLock;
 use include_dir::{Dir, include_dir};
 
 pub use preset::{Entry, Origin, Preset, Published};
+pub use save::{SaveError, id_of};
 
 use super::names;
 use crate::{model, store};

@@ -85,7 +85,9 @@ pub struct Preset {
     pub entry: Entry,
     /// What was published.
     pub published: Published,
-    config: Value,
+    /// The model's own files, which say more than its configuration as long as they are there.
+    pub path: Option<String>,
+    pub(super) config: Value,
 }
 
 #[derive(Deserialize)]
@@ -109,6 +111,7 @@ struct File {
     #[serde(default)]
     constructed: bool,
     note: Option<String>,
+    path: Option<String>,
     #[serde(default)]
     published: Published,
     #[serde(default)]
@@ -153,6 +156,7 @@ impl Preset {
                 origin,
             },
             published: file.published,
+            path: file.path,
             config: Value::Object(file.config),
         })
     }
