@@ -11,6 +11,8 @@ mod fit;
 mod inspect;
 #[path = "cli/lists.rs"]
 mod lists;
+#[path = "cli/local.rs"]
+mod local;
 #[path = "cli/process.rs"]
 mod process;
 #[path = "cli/project.rs"]

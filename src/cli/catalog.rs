@@ -34,12 +34,7 @@ impl Options {
     }
 
     /// Prints the rows in one of the two forms; none is a no.
-    pub(super) fn finish(
-        &self,
-        key: &str,
-        rows: &[Value],
-        table: &Table,
-    ) -> Result<Answer, Failure> {
+    fn finish(&self, key: &str, rows: &[Value], table: &Table) -> Result<Answer, Failure> {
         if rows.is_empty() {
             if let [file] = self.query.as_slice()
                 && is_gguf(file.as_ref())
@@ -52,7 +47,11 @@ impl Options {
             )));
         }
         if self.json {
-            print_json(&json!({ "schema": 1, key: rows }))?;
+            let mut list = json!({ "schema": 1, key: rows });
+            if let (Some(broken), Some(list)) = (broken, list.as_object_mut()) {
+                list.insert("broken".to_owned(), broken);
+            }
+            print_json(&list)?;
         } else {
             print_plain(&table.text())?;
         }
@@ -63,9 +62,14 @@ impl Options {
 /// Lists model presets.
 pub(super) fn models(options: &Options) -> Result<Answer, Failure> {
     let catalog = model_catalog();
-    for broken in catalog.broken() {
-        let reason = format!("{}: {}", broken.path.display(), broken.error);
+    let mut broken = Vec::new();
+    for preset in catalog.broken() {
+        let reason = format!("{}: {}", preset.path.display(), preset.error);
         log::warn!("{}", one_line(&reason));
+        broken.push(json!({
+            "path": preset.path.to_string_lossy(),
+            "reason": preset.error.to_string(),
+        }));
     }
     let mut table = Table::new(&[
         "id",
@@ -93,7 +97,7 @@ pub(super) fn models(options: &Options) -> Result<Answer, Failure> {
         ]);
         rows.push(model(entry));
     }
-    options.finish("models", &rows, &table)
+    options.finish("models", &rows, &table, Some(Value::Array(broken)))
 }
 
 fn model(entry: &Entry) -> Value {
@@ -159,7 +163,7 @@ pub(super) fn gpus(options: &Options) -> Result<Answer, Failure> {
             "sources": gpu.sources,
         }));
     }
-    options.finish("gpus", &rows, &table)
+    options.finish("gpus", &rows, &table, None)
 }
 
 fn gibibytes(bytes: Bytes) -> String {
@@ -203,5 +207,5 @@ pub(super) fn machines(options: &Options) -> Result<Answer, Failure> {
         ]);
         rows.push(json!({ "id": preset.id, "name": preset.name, "note": preset.note, "machine": machine }));
     }
-    options.finish("machines", &rows, &table)
+    options.finish("machines", &rows, &table, None)
 }

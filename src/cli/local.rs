@@ -9,11 +9,14 @@ use plimsoll::table::Table;
 use serde_json::{Value, json};
 
 use super::answer::{one_line, print_json, print_plain};
-use super::{Answer, Failure, catalog};
+use super::{Answer, Failure, catalog, save};
 
 /// Options of the list of models.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Options {
+    #[command(subcommand)]
+    command: Option<Command>,
     #[command(flatten)]
     list: catalog::Options,
     /// List the models on this computer: what Hugging Face, llama.cpp, Ollama, LM Studio, Jan and GPT4All keep.
@@ -24,8 +27,18 @@ pub(super) struct Options {
     folders: Vec<PathBuf>,
 }
 
-/// Lists models.
+/// What can be done with a model.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Keep a model as a preset: its configuration, and where its files are.
+    Save(save::Options),
+}
+
+/// Lists models, or saves one.
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
+    if let Some(Command::Save(options)) = &options.command {
+        return save::run(options);
+    }
     if !options.local && options.folders.is_empty() {
         return catalog::models(&options.list);
     }

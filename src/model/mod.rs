@@ -7,6 +7,7 @@
 
 mod checkpoint;
 mod config;
+mod configuration;
 mod count;
 mod encoder;
 mod family;
@@ -19,6 +20,7 @@ mod vision;
 
 pub use checkpoint::{Checkpoint, Container, FileTensor};
 pub use config::Error;
+pub use configuration::Configuration;
 pub use count::Parameters;
 pub use encoder::{Encoder, Shares, Tower, TowerKind, Vision};
 pub use feed_forward::{Dense, Experts, FeedForward, HashRouting, Scoring, SharedExpert};
@@ -92,6 +94,8 @@ pub struct Model {
     pub other: Option<Encoder>,
     /// The files it was opened from, tensor by tensor.
     pub checkpoint: Option<Arc<Checkpoint>>,
+    /// The configuration that it was read from.
+    pub configuration: Configuration,
     /// What had to be assumed because the files do not say it, each a whole sentence for the reader of a report.
     pub assumptions: Vec<String>,
     /// Equal for equal models; keys of caches are made of it.

@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use serde_json::{Map, Value};
 
 use super::config::{Config, Error};
+use super::configuration::Configuration;
 use super::{Model, family, vision};
 
 /// Where multimodal configurations keep their language model.
@@ -44,6 +45,7 @@ pub fn from_config(
     }
     model.vision = vision::read(&top, &model)?;
     check_overrides(overrides, &asked.borrow())?;
+    model.configuration = Configuration::new(outer, nested, text);
     Ok(model.sealed())
 }
 

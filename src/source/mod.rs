@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::catalog::models::{self as presets, ModelCatalog};
+use crate::catalog::models::{self as presets, ModelCatalog, Preset};
 use crate::model::{self, Model};
 use crate::plan::ModelRef;
 use crate::store;
@@ -74,7 +74,7 @@ pub enum Error {
 pub fn model(reference: &ModelRef, catalog: &ModelCatalog) -> Result<Model, Error> {
     let overrides = overrides(reference);
     match (&reference.preset, &reference.path, &reference.repo) {
-        (Some(id), None, None) => Ok(catalog.find(id)?.model(&overrides)?),
+        (Some(id), None, None) => preset(&catalog.find(id)?, &overrides),
         (None, Some(path), None) => file(Path::new(path), &overrides),
         (None, None, Some(repository)) => Err(Error::NotFetched {
             repository: repository.clone(),
@@ -97,6 +97,26 @@ fn file(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
 fn is_named_gguf(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
+}
+
+/// The model of a preset: of its own files as long as they are there, of its configuration otherwise.
+fn preset(preset: &Preset, overrides: &Map<String, Value>) -> Result<Model, Error> {
+    let Some(path) = &preset.path else {
+        return Ok(preset.model(overrides)?);
+    };
+    let there = Path::new(path).exists();
+    let mut model = if there {
+        file(Path::new(path), overrides)?
+    } else {
+        preset.model(overrides)?
+    };
+    if !there {
+        model.assumptions.push(format!(
+            "The files of this preset are not at {path} any more: sizes follow from its configuration alone."
+        ));
+    }
+    model.name.clone_from(&preset.entry.id);
+    Ok(model.sealed())
 }
 
 /// The overrides of a plan as configuration values.

@@ -20,7 +20,7 @@ n_gpu_layers = "all"
 model_path = "/models/a model.gguf"
 "#;
 
-fn command(arguments: &[&str]) -> Command {
+pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command
         .args(arguments)

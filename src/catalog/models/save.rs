@@ -27,7 +27,9 @@ pub enum SaveError {
         example: String,
     },
     /// A preset of the id is there.
-    #[error("there is a model preset `{id}` already; choose another id, or say that it shall be replaced")]
+    #[error(
+        "there is a model preset `{id}` already; choose another id, or say that it shall be replaced"
+    )]
     Taken {
         /// As it is spelt there.
         id: String,
@@ -41,13 +43,20 @@ pub enum SaveError {
 }
 
 impl Preset {
-    /// A preset of the user's, made of the configuration that a model was opened from. With `path`, the model's own
-    /// files are opened as long as they are there, and the configuration stands in for them after that.
-    pub fn of_user(id: &str, config: &Value, model: &Model, path: Option<&Path>) -> Self {
+    /// A preset of the user's, made of a model that was opened. With `path`, the model's own files are opened as long
+    /// as they are there, and its configuration stands in for them after that.
+    ///
+    /// # Errors
+    /// A model that was read from no configuration.
+    pub fn of_user(id: &str, model: &Model, path: Option<&Path>) -> Result<Self, SaveError> {
+        let Some(config) = model.configuration.value() else {
+            let reason = "it was not read from a configuration";
+            return Err(SaveError::NoPreset(reason.to_owned()));
+        };
         let parameters = model.parameters();
         let container = model.checkpoint.as_deref();
         let origin = path.map(|path| path.to_string_lossy().into_owned());
-        Self {
+        Ok(Self {
             entry: Entry {
                 id: id.to_owned(),
                 title: model.name.clone(),
@@ -67,7 +76,7 @@ impl Preset {
             },
             path: origin,
             config: config.clone(),
-        }
+        })
     }
 
     /// The preset as a file.
@@ -140,8 +149,7 @@ const FAMILY: &str = "My models";
 /// A table of TOML, plain values first as its grammar wants them. What TOML has no word for is left out: null, and
 /// numbers beyond its integers.
 fn table(object: &Map<String, Value>) -> toml::Table {
-    let (tables, plain): (Vec<_>, Vec<_>) =
-        object.iter().partition(|(_, value)| value.is_object());
+    let (tables, plain): (Vec<_>, Vec<_>) = object.iter().partition(|(_, value)| value.is_object());
     let fields = plain.into_iter().chain(tables);
     fields
         .filter_map(|(name, value)| Some((name.clone(), written(value)?)))
@@ -159,9 +167,7 @@ fn written(value: &Value) -> Option<toml::Value> {
         },
         Value::String(text) => toml::Value::String(text.clone()),
         // A list with a gap would be another list.
-        Value::Array(list) => {
-            toml::Value::Array(list.iter().map(written).collect::<Option<_>>()?)
-        }
+        Value::Array(list) => toml::Value::Array(list.iter().map(written).collect::<Option<_>>()?),
         Value::Object(object) => {
             let table = table(object);
             if table.is_empty() && !object.is_empty() {
@@ -220,7 +226,10 @@ fn check(preset: &Preset, text: &str) -> Result<(), SaveError> {
     let fail = |error: super::Error| SaveError::NoPreset(error.to_string());
     let read = Preset::parse(&preset.entry.id, text, Origin::Program).map_err(fail)?;
     let none = Map::new();
-    let (meant, written) = (preset.model(&none).map_err(fail)?, read.model(&none).map_err(fail)?);
+    let (meant, written) = (
+        preset.model(&none).map_err(fail)?,
+        read.model(&none).map_err(fail)?,
+    );
     if meant != written {
         return Err(SaveError::NoPreset(
             "its configuration has values that the file cannot hold".to_owned(),

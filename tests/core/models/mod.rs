@@ -6,6 +6,7 @@ mod config;
 mod generic;
 mod hostile;
 mod parameters;
+mod saved;
 
 use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::model::Model;

@@ -1,0 +1,129 @@
+//! Models on this computer, and presets of the user.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::process::{code, command, err, folder, out};
+
+/// Runs with a home of its own.
+fn at_home(home: &Path, arguments: &[&str]) -> Output {
+    let mut command = command(arguments);
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if ["HF_", "XDG_", "LLAMA_", "OLLAMA_", "JAN_", "HUGGING"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        {
+            command.env_remove(name.as_ref());
+        }
+    }
+    command.env("HOME", home).output().expect("the binary runs")
+}
+
+fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    fs::write(path, text).expect("written");
+}
+
+const CONFIG: &str = r#"{"model_type": "llama", "hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 512}"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn models_of_this_computer_are_listed() {
+    let home = folder();
+    let folders = folder();
+    write(
+        home.path(),
+        ".lmstudio/models/o/r/Tiny-Q4_K_M.gguf",
+        "GGUFxxxxxxxx",
+    );
+    write(folders.path(), "checkpoint/config.json", CONFIG);
+    write(folders.path(), "checkpoint/model.safetensors", "0123456789");
+    write(folders.path(), "late\u{1b}[31m.gguf.part", "GGUF");
+    let added = folders.path().to_str().expect("a text");
+    let arguments = ["models", "--local", "--folder", added];
+
+    let text = at_home(home.path(), &arguments);
+    assert_eq!(code(&text), 0, "{}", err(&text));
+    assert!(out(&text).contains("Tiny-Q4_K_M"), "{}", out(&text));
+    assert!(err(&text).contains("not finished"), "{}", err(&text));
+    assert!(!err(&text).contains('\u{1b}'));
+
+    let list = at_home(home.path(), &[&arguments[..], &["--json"]].concat());
+    let list: Value = serde_json::from_str(&out(&list)).expect("JSON");
+    assert_eq!(list["complete"], true);
+    let rows: Vec<_> = list["local"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|model| {
+            (
+                &model["title"],
+                &model["kind"],
+                &model["bytes"],
+                &model["places"][0]["library"],
+            )
+        })
+        .map(|(title, kind, bytes, library)| format!("{title} {kind} {bytes} {library}"))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            r#""checkpoint" "safetensors" 10 "Folder""#,
+            r#""Tiny-Q4_K_M" "GGUF" 12 "LM Studio""#,
+        ]
+    );
+    assert_eq!(list["broken"].as_array().map(Vec::len), Some(1));
+    let found = at_home(home.path(), &["models", "--local", "tiny", "--json"]);
+    assert_eq!(out(&found).matches("\"kind\"").count(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn models_become_presets_and_broken_presets_are_told() {
+    let home = folder();
+    write(home.path(), "model/config.json", CONFIG);
+    let model = home.path().join("model");
+    let model = model.to_str().expect("a text");
+    let presets = home.path().join(".local/share/plimsoll/presets");
+
+    let refused = at_home(home.path(), &["models", "save", model, "--id", "../x"]);
+    assert_eq!(code(&refused), 2);
+    let unknown = at_home(
+        home.path(),
+        &["models", "save", "no such thing", "--id", "x"],
+    );
+    assert_eq!(code(&unknown), 2);
+    assert!(
+        !presets.exists(),
+        "nothing is made before something is saved"
+    );
+
+    let saved = at_home(home.path(), &["models", "save", model, "--id", "mine"]);
+    assert_eq!(code(&saved), 0, "{}", err(&saved));
+    assert!(presets.join("mine.toml").is_file());
+    let again = at_home(home.path(), &["models", "save", model, "--id", "mine"]);
+    assert_eq!(code(&again), 2);
+    assert!(err(&again).contains("already"), "{}", err(&again));
+    let forced = at_home(
+        home.path(),
+        &["models", "save", model, "--id", "mine", "--force"],
+    );
+    assert_eq!(code(&forced), 0, "{}", err(&forced));
+
+    write(&presets, "bad.toml", "title = ");
+    let list = at_home(home.path(), &["models", "mine"]);
+    assert_eq!(code(&list), 0, "{}", err(&list));
+    assert!(out(&list).contains("My models"), "{}", out(&list));
+    assert!(err(&list).contains("bad.toml"), "{}", err(&list));
+    let list = at_home(home.path(), &["models", "mine", "--json"]);
+    let list: Value = serde_json::from_str(&out(&list)).expect("JSON");
+    assert_eq!(list["models"][0]["id"], "mine");
+    let path = list["broken"][0]["path"].as_str().expect("a text");
+    assert!(path.ends_with("bad.toml"), "{list}");
+}
