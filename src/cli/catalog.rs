@@ -16,6 +16,7 @@ use super::{Answer, Failure};
 
 /// Options of the lists.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Options {
     /// Words that a row must have.
     pub(super) query: Vec<String>,
@@ -34,7 +35,13 @@ impl Options {
     }
 
     /// Prints the rows in one of the two forms; none is a no.
-    fn finish(&self, key: &str, rows: &[Value], table: &Table) -> Result<Answer, Failure> {
+    fn finish(
+        &self,
+        key: &str,
+        rows: &[Value],
+        table: &Table,
+        broken: Option<Value>,
+    ) -> Result<Answer, Failure> {
         if rows.is_empty() {
             if let [file] = self.query.as_slice()
                 && is_gguf(file.as_ref())
