@@ -13,6 +13,8 @@ pub struct Folders {
     pub config: PathBuf,
     /// Presets and lists.
     pub data: PathBuf,
+    /// What can be had again.
+    pub cache: PathBuf,
 }
 
 impl Folders {
@@ -30,12 +32,18 @@ impl Folders {
         Ok(Self {
             config: strategy.config_dir(),
             data: strategy.data_dir(),
+            cache: strategy.cache_dir(),
         })
     }
 
     /// The user's own presets, in the form of the built-in ones.
     pub fn presets(&self) -> PathBuf {
         self.data.join("presets")
+    }
+
+    /// What was read of repositories.
+    pub fn hub(&self) -> PathBuf {
+        self.cache.join("hub")
     }
 
     /// The list of plans opened last.
