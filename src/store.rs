@@ -38,7 +38,9 @@ pub fn save(path: &Path, text: &str, overwrite: Overwrite) -> Result<(), Error> 
 /// # Errors
 /// As [`save`].
 pub fn save_bytes(path: &Path, bytes: &[u8], overwrite: Overwrite) -> Result<(), Error> {
-    write(path, overwrite, Kind::Document, |file| file.write_all(bytes))
+    write(path, overwrite, Kind::Document, |file| {
+        file.write_all(bytes)
+    })
 }
 
 /// [`save`] for an export, which is made executable where it is a script to be run by its name.

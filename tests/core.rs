@@ -24,6 +24,8 @@ mod gguf;
 mod hardware;
 #[path = "core/host_memory.rs"]
 mod host_memory;
+#[path = "core/hub/mod.rs"]
+mod hub;
 #[path = "core/inspect.rs"]
 mod inspect;
 #[path = "core/library/mod.rs"]

@@ -4,6 +4,7 @@ pub mod access;
 pub mod config;
 pub mod files;
 pub mod gguf;
+pub mod hub;
 pub mod library;
 
 use std::path::{Path, PathBuf};
@@ -24,15 +25,9 @@ pub enum Error {
     /// The plan names several.
     #[error("the plan names several models; keep one of `preset`, `path` and `repo` under [model]")]
     Several,
-    /// Nothing is read from a network here.
-    #[error(
-        "nothing is known of the repository {repository} yet: press Fetch in the window, or run `plimsoll inspect \
-         {repository}`, which reads its headers over the network"
-    )]
-    NotFetched {
-        /// "owner/name".
-        repository: String,
-    },
+    /// A repository that was not read before, or holds no such model. Nothing is read over the network here.
+    #[error(transparent)]
+    Hub(Box<hub::Error>),
     /// The catalogue's reason.
     #[error(transparent)]
     Preset(#[from] presets::Error),
@@ -66,6 +61,12 @@ pub enum Error {
     },
 }
 
+impl From<hub::Error> for Error {
+    fn from(error: hub::Error) -> Self {
+        Self::Hub(Box::new(error))
+    }
+}
+
 /// The model that a plan refers to, its overrides applied.
 ///
 /// # Errors
@@ -76,9 +77,7 @@ pub fn model(reference: &ModelRef, catalog: &ModelCatalog) -> Result<Model, Erro
     match (&reference.preset, &reference.path, &reference.repo) {
         (Some(id), None, None) => preset(&catalog.find(id)?, &overrides),
         (None, Some(path), None) => file(Path::new(path), &overrides),
-        (None, None, Some(repository)) => Err(Error::NotFetched {
-            repository: repository.clone(),
-        }),
+        (None, None, Some(_)) => Ok(hub::kept(reference, &overrides)?),
         (None, None, None) => Err(Error::Nothing),
         _ => Err(Error::Several),
     }

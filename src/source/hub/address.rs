@@ -17,7 +17,12 @@ pub struct Address {
 }
 
 /// Hosts whose pages people copy addresses from.
-const HOSTS: [&str; 4] = ["huggingface.co", "www.huggingface.co", "hf.co", "hf-mirror.com"];
+const HOSTS: [&str; 4] = [
+    "huggingface.co",
+    "www.huggingface.co",
+    "hf.co",
+    "hf-mirror.com",
+];
 
 /// The hub's own limit for a name (`REPO_ID` in huggingface_hub, `utils/_validators.py`).
 const LONGEST_NAME: usize = 96;
@@ -76,13 +81,17 @@ impl fmt::Display for Address {
 
 /// What follows the host of a page's address; `None` where the text is none.
 fn page(text: &str) -> Option<Result<&str, &'static str>> {
-    let rest = text.strip_prefix("https://").or(text.strip_prefix("http://"));
+    let rest = text
+        .strip_prefix("https://")
+        .or(text.strip_prefix("http://"));
     let is_url = rest.is_some();
     let (host, path) = rest.unwrap_or(text).split_once('/')?;
     if HOSTS.contains(&host.to_ascii_lowercase().as_str()) {
         return Some(Ok(path));
     }
-    is_url.then_some(Err("this is a page of another host (set HF_ENDPOINT for a mirror)"))
+    is_url.then_some(Err(
+        "this is a page of another host (set HF_ENDPOINT for a mirror)",
+    ))
 }
 
 /// `owner/name`, `owner/name:Q4_K_M`, `owner/name/tree/main/folder` or `owner/name/blob/main/file`.
@@ -95,7 +104,10 @@ fn from_page(path: &str) -> Result<Address, &'static str> {
         None => (path.split('/').nth(1).unwrap_or_default().to_owned(), None),
     };
     let kind = parts.next();
-    let (revision, file) = match parts.next().map(|rest| rest.split_once('/').unwrap_or((rest, ""))) {
+    let (revision, file) = match parts
+        .next()
+        .map(|rest| rest.split_once('/').unwrap_or((rest, "")))
+    {
         Some((revision, file)) => (Some(revision), Some(file).filter(|file| !file.is_empty())),
         None => (None, None),
     };

@@ -35,7 +35,9 @@ struct Head {
 impl Cache {
     /// In the user's folder of caches; `None` where no home is known.
     pub fn of_user() -> Option<Self> {
-        Folders::of_user().ok().map(|folders| Self::at(folders.hub()))
+        Folders::of_user()
+            .ok()
+            .map(|folders| Self::at(folders.hub()))
     }
 
     /// In a folder, which is made when something is kept.
@@ -66,7 +68,9 @@ impl Cache {
             parts: places,
             sum: checksum(&body),
         };
-        let Ok(mut entry) = serde_json::to_vec(&head) else { return };
+        let Ok(mut entry) = serde_json::to_vec(&head) else {
+            return;
+        };
         entry.push(b'\n');
         entry.append(&mut body);
         let kept = store::make_folder(&self.folder)
@@ -96,18 +100,23 @@ impl Cache {
 
     /// Drops the oldest entries until the rest is within bounds.
     pub(super) fn trim(&self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let Ok(entries) = fs::read_dir(&self.folder) else {
+            return;
+        };
         let mut entries: Vec<(SystemTime, u64, PathBuf)> = entries
             .filter_map(|entry| {
                 let path = entry.ok()?.path();
                 let metadata = fs::symlink_metadata(&path).ok()?;
                 // Only what this program put there.
-                let own = metadata.is_file() && path.extension().is_some_and(|ending| ending == ENDING);
+                let own =
+                    metadata.is_file() && path.extension().is_some_and(|ending| ending == ENDING);
                 own.then_some((metadata.modified().ok()?, metadata.len(), path))
             })
             .collect();
         entries.sort();
-        let mut total = entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.1));
+        let mut total = entries
+            .iter()
+            .fold(0_u64, |sum, entry| sum.saturating_add(entry.1));
         for (_, bytes, path) in entries {
             if total <= self.limit {
                 break;
@@ -171,7 +180,10 @@ mod tests {
         fs::write(folder.path().join("theirs.txt"), vec![0; 5000]).unwrap();
         for (age, key) in [(3, "old"), (2, "older than new"), (1, "new")] {
             cache.keep(key, [(0, [7_u8; 1000].as_slice())].into_iter());
-            let file = fs::File::options().write(true).open(cache.path(key)).unwrap();
+            let file = fs::File::options()
+                .write(true)
+                .open(cache.path(key))
+                .unwrap();
             let hours = std::time::Duration::from_hours(age);
             file.set_modified(SystemTime::now() - hours).unwrap();
         }

@@ -49,7 +49,8 @@ pub enum Role {
 
 /// `name-00001-of-00009`, as splits of GGUF and safetensors are named. Some publishers count from zero, some write the
 /// second number wider than the first.
-static SPLIT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(.*)-([0-9]{5,6})-of-([0-9]{5,6})$").ok());
+static SPLIT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(.*)-([0-9]{5,6})-of-([0-9]{5,6})$").ok());
 
 /// Quantizations and float formats as they stand in names of files.
 static LABEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -86,7 +87,9 @@ fn split(stem: &str) -> (&str, Option<(u64, u64)>) {
 fn stem<'a>(name: &'a str, ending: &str) -> Option<&'a str> {
     let start = name.len().checked_sub(ending.len())?;
     let found = name.get(start..)?;
-    found.eq_ignore_ascii_case(ending).then(|| name.get(..start))?
+    found
+        .eq_ignore_ascii_case(ending)
+        .then(|| name.get(..start))?
 }
 
 /// The files of one model in the making.
@@ -98,7 +101,9 @@ struct Group {
 }
 
 /// Files that belong together, by the name they share.
-fn grouped<'a>(files: impl Iterator<Item = (&'a str, &'a Entry)>) -> BTreeMap<(&'a str, u64), Group> {
+fn grouped<'a>(
+    files: impl Iterator<Item = (&'a str, &'a Entry)>,
+) -> BTreeMap<(&'a str, u64), Group> {
     let mut groups: BTreeMap<(&str, u64), Group> = BTreeMap::new();
     for (stem, entry) in files {
         let (prefix, part) = split(stem);
@@ -115,7 +120,9 @@ fn grouped<'a>(files: impl Iterator<Item = (&'a str, &'a Entry)>) -> BTreeMap<(&
 }
 
 fn gguf(files: &[Entry]) -> Vec<Choice> {
-    let named = files.iter().filter_map(|entry| Some((stem(&entry.name, ".gguf")?, entry)));
+    let named = files
+        .iter()
+        .filter_map(|entry| Some((stem(&entry.name, ".gguf")?, entry)));
     let groups = grouped(named).into_iter();
     groups
         .map(|((prefix, _), group)| Choice {
@@ -137,7 +144,10 @@ fn role(prefix: &str) -> Role {
         Role::Projector
     } else if name.contains("imatrix") {
         Role::Imatrix
-    } else if ["mtp-", "eagle3-", "dflash-", "dspark-"].iter().any(|mark| name.contains(mark)) {
+    } else if ["mtp-", "eagle3-", "dflash-", "dspark-"]
+        .iter()
+        .any(|mark| name.contains(mark))
+    {
         Role::Draft
     } else {
         Role::Model
@@ -155,7 +165,10 @@ fn last_label(text: &str) -> Option<String> {
     let pattern = LABEL.as_ref()?;
     let (mut last, mut from) = (None, 0);
     // What ends one may begin the next.
-    while let Some(found) = pattern.captures_at(text, from).and_then(|found| found.get(1)) {
+    while let Some(found) = pattern
+        .captures_at(text, from)
+        .and_then(|found| found.get(1))
+    {
         last = Some(found.as_str().to_ascii_uppercase());
         from = found.end();
     }
@@ -192,14 +205,20 @@ fn tensors(files: &[Entry], ending: &str, container: Container) -> Option<Choice
     let mut groups = grouped(named);
     // The names that transformers looks for come first (`SAFE_WEIGHTS_NAME` and the like in utils/__init__.py, 4.57).
     let rank = |(prefix, count): &(&str, u64)| match (*prefix, container) {
-        ("model", Container::Safetensors) | ("pytorch_model", Container::PyTorch) => Some(*count.min(&1)),
+        ("model", Container::Safetensors) | ("pytorch_model", Container::PyTorch) => {
+            Some(*count.min(&1))
+        }
         ("consolidated", Container::Safetensors) => Some(2),
         ("adapter_model", _) => Some(3),
         // Training leaves other archives (`training_args.bin`, `optimizer.bin`).
         (_, Container::PyTorch) => None,
         _ => Some(4),
     };
-    let best = groups.keys().copied().filter(|key| rank(key).is_some()).min_by_key(|key| (rank(key), key.1, key.0))?;
+    let best = groups
+        .keys()
+        .copied()
+        .filter(|key| rank(key).is_some())
+        .min_by_key(|key| (rank(key), key.1, key.0))?;
     let group = groups.remove(&best)?;
     Some(Choice {
         role: Role::Model,
@@ -225,7 +244,15 @@ mod tests {
             .collect();
         choices(&files)
             .into_iter()
-            .map(|choice| (choice.role, choice.label, choice.files.len(), choice.bytes, choice.missing))
+            .map(|choice| {
+                (
+                    choice.role,
+                    choice.label,
+                    choice.files.len(),
+                    choice.bytes,
+                    choice.missing,
+                )
+            })
             .collect()
     }
 
@@ -288,7 +315,10 @@ mod tests {
         let one = |names: &[(&str, u64)]| {
             let found = found(names);
             assert_eq!(found.len(), 1, "{found:?}");
-            found.into_iter().next().map(|choice| (choice.1, choice.2, choice.3, choice.4))
+            found
+                .into_iter()
+                .next()
+                .map(|choice| (choice.1, choice.2, choice.3, choice.4))
         };
         let twice = [
             ("consolidated.safetensors", 100),

@@ -18,7 +18,9 @@ pub enum Error {
         given: String,
     },
     /// The environment names a proxy that is none. Its value may hold a password and is not repeated.
-    #[error("{variable} does not hold the URL of a proxy; correct it, or unset it to connect without one")]
+    #[error(
+        "{variable} does not hold the URL of a proxy; correct it, or unset it to connect without one"
+    )]
     ProxyName {
         /// The variable.
         variable: &'static str,
@@ -30,7 +32,9 @@ pub enum Error {
         place: String,
     },
     /// The environment forbids it.
-    #[error("{variable} is set, so nothing is read over the network; unset it to read this repository")]
+    #[error(
+        "{variable} is set, so nothing is read over the network; unset it to read this repository"
+    )]
     Offline {
         /// The variable.
         variable: &'static str,
@@ -75,7 +79,9 @@ pub enum Error {
         token: String,
     },
     /// Refused for another reason.
-    #[error("{host} refuses access to {repository} (403); the token may lack the right to read it ({token})")]
+    #[error(
+        "{host} refuses access to {repository} (403); the token may lack the right to read it ({token})"
+    )]
     Forbidden {
         /// Who refused.
         host: String,
@@ -113,8 +119,10 @@ pub enum Error {
         status: u16,
     },
     /// Any other status.
-    #[error("{host} answered {status} when asked for {what}; this is no Hugging Face compatible endpoint, or one that \
-             changed")]
+    #[error(
+        "{host} answered {status} when asked for {what}; this is no Hugging Face compatible endpoint, or one that \
+             changed"
+    )]
     Status {
         /// Who.
         host: String,
@@ -124,13 +132,17 @@ pub enum Error {
         what: String,
     },
     /// The name has no address.
-    #[error("no address is known for {host}; check the network, or set a proxy (HTTPS_PROXY) or a mirror (HF_ENDPOINT)")]
+    #[error(
+        "no address is known for {host}; check the network, or set a proxy (HTTPS_PROXY) or a mirror (HF_ENDPOINT)"
+    )]
     Name {
         /// Whose address.
         host: String,
     },
     /// No connection.
-    #[error("could not connect to {host} ({reason}); check the network, or set a proxy (HTTPS_PROXY) or a mirror (HF_ENDPOINT)")]
+    #[error(
+        "could not connect to {host} ({reason}); check the network, or set a proxy (HTTPS_PROXY) or a mirror (HF_ENDPOINT)"
+    )]
     Connect {
         /// To whom.
         host: String,
@@ -138,8 +150,10 @@ pub enum Error {
         reason: String,
     },
     /// No trust.
-    #[error("the connection to {host} is not secure ({reason}); check the clock, and whether a proxy on the way has a \
-             certificate that this system does not know")]
+    #[error(
+        "the connection to {host} is not secure ({reason}); check the clock, and whether a proxy on the way has a \
+             certificate that this system does not know"
+    )]
     Tls {
         /// To whom.
         host: String,
@@ -147,7 +161,9 @@ pub enum Error {
         reason: String,
     },
     /// The proxy refused.
-    #[error("the proxy of {variable} would not connect to {host} ({reason}); check the proxy, or name {host} in NO_PROXY")]
+    #[error(
+        "the proxy of {variable} would not connect to {host} ({reason}); check the proxy, or name {host} in NO_PROXY"
+    )]
     Proxy {
         /// Where the proxy is named.
         variable: &'static str,
@@ -182,8 +198,10 @@ pub enum Error {
         expected: u64,
     },
     /// A server that does not do what it says.
-    #[error("{host} answered wrongly when asked for a part of {what}: {reason}; it, or a proxy on the way, does not \
-             serve parts of files")]
+    #[error(
+        "{host} answered wrongly when asked for a part of {what}: {reason}; it, or a proxy on the way, does not \
+             serve parts of files"
+    )]
     Range {
         /// Who.
         host: String,
@@ -201,8 +219,10 @@ pub enum Error {
         limit: u64,
     },
     /// Not what was asked for.
-    #[error("{host} answered with {reason} when asked for {what}; this is no Hugging Face compatible endpoint, or a login \
-             page on the way")]
+    #[error(
+        "{host} answered with {reason} when asked for {what}; this is no Hugging Face compatible endpoint, or a login \
+             page on the way"
+    )]
     Answer {
         /// Who.
         host: String,

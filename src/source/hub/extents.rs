@@ -34,9 +34,15 @@ impl Extents {
     /// is that ends there, and nothing that is known.
     pub(super) fn next(&self, at: u64, wanted: u64, size: u64, ahead: Range<u64>) -> Range<u64> {
         let before = self.parts.range(..at).next_back();
-        let read = before.filter(|(start, bytes)| end(**start, bytes) == at).map_or(0, |(_, bytes)| bytes.len() as u64);
+        let read = before
+            .filter(|(start, bytes)| end(**start, bytes) == at)
+            .map_or(0, |(_, bytes)| bytes.len() as u64);
         let length = wanted.max(read.clamp(ahead.start, ahead.end));
-        let known = self.parts.range(at..).next().map_or(size, |(start, _)| *start);
+        let known = self
+            .parts
+            .range(at..)
+            .next()
+            .map_or(size, |(start, _)| *start);
         at..at.saturating_add(length).min(known).min(size)
     }
 
@@ -94,7 +100,10 @@ mod tests {
         assert_eq!(extents.copy(92, &mut buffer), 2);
         assert_eq!(extents.copy(8, &mut buffer), 0);
         assert_eq!(extents.copy(u64::MAX, &mut buffer), 0);
-        let until: Vec<_> = extents.until(91).map(|(start, bytes)| (start, bytes.len())).collect();
+        let until: Vec<_> = extents
+            .until(91)
+            .map(|(start, bytes)| (start, bytes.len()))
+            .collect();
         assert_eq!(until, [(0, 8), (90, 1)]);
     }
 }

@@ -24,7 +24,9 @@ pub(super) fn seconds(duration: Duration) -> u64 {
 /// Windows has numbers (WSAHOST_NOT_FOUND to WSANO_DATA).
 fn is_nameless(error: &io::Error) -> bool {
     let number = error.raw_os_error();
-    error.to_string().starts_with("failed to lookup address information")
+    error
+        .to_string()
+        .starts_with("failed to lookup address information")
         || cfg!(windows) && number.is_some_and(|number| (11001..=11004).contains(&number))
 }
 
@@ -33,7 +35,9 @@ pub(super) fn is_cut(error: &ureq::Error) -> bool {
     match error {
         ureq::Error::Io(error) => matches!(
             error.kind(),
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted
+            io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
         ),
         ureq::Error::BodyStalled => true,
         _ => false,
@@ -46,11 +50,13 @@ impl Way {
         let host = self.host.clone();
         match error {
             ureq::Error::HostNotFound => Error::Name { host },
-            ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => Error::Timeout {
-                host,
-                what: "was not reached",
-                seconds: seconds(waits.connect),
-            },
+            ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
+                Error::Timeout {
+                    host,
+                    what: "was not reached",
+                    seconds: seconds(waits.connect),
+                }
+            }
             ureq::Error::Timeout(_) => Error::Timeout {
                 host,
                 what: "did not send everything",
@@ -91,10 +97,16 @@ impl Way {
         if is_nameless(error) {
             return Error::Name { host };
         }
-        let tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+        let tls = error
+            .get_ref()
+            .is_some_and(|inner| inner.is::<rustls::Error>());
         // Without the number that the system has for it.
         let text = error.to_string();
-        let reason = text.split(" (os error ").next().unwrap_or_default().to_owned();
+        let reason = text
+            .split(" (os error ")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         match (tls, self.proxy) {
             (true, _) => Error::Tls { host, reason },
             (false, Some(_)) => self.refused(&reason),
@@ -121,7 +133,10 @@ impl Asked<'_> {
         let settings = self.settings;
         match (response.status, code) {
             (_, "GatedRepo") => Error::Gated {
-                page: settings.endpoint.with(&format!("/{repository}")).to_string(),
+                page: settings
+                    .endpoint
+                    .with(&format!("/{repository}"))
+                    .to_string(),
                 token: settings.token_used(),
                 repository,
             },
@@ -179,7 +194,11 @@ impl Asked<'_> {
 fn when(header: Option<&str>) -> String {
     match header.map(str::trim) {
         Some(text) if text.parse::<u64>().is_ok() => format!("in {text} s"),
-        Some(text) if !text.is_empty() && text.len() < 64 && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) => {
+        Some(text)
+            if !text.is_empty()
+                && text.len() < 64
+                && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) =>
+        {
             format!("after {text}")
         }
         _ => "in a few minutes".to_owned(),
@@ -201,20 +220,41 @@ mod tests {
 
     #[test]
     fn the_networks_failures_are_told_apart() {
-        let nameless = || io::Error::other("failed to lookup address information: Name or service not known");
+        let nameless =
+            || io::Error::other("failed to lookup address information: Name or service not known");
         check(nameless().into(), None, "no address is known for hub.co");
-        check(ureq::Error::HostNotFound, None, "no address is known for hub.co");
+        check(
+            ureq::Error::HostNotFound,
+            None,
+            "no address is known for hub.co",
+        );
         let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
-        check(refused().into(), None, "could not connect to hub.co (connection refused)");
-        check(refused().into(), Some("ALL_PROXY"), "the proxy of ALL_PROXY would not connect to hub.co");
+        check(
+            refused().into(),
+            None,
+            "could not connect to hub.co (connection refused)",
+        );
+        check(
+            refused().into(),
+            Some("ALL_PROXY"),
+            "the proxy of ALL_PROXY would not connect to hub.co",
+        );
         let untrusted = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
         let untrusted = io::Error::new(io::ErrorKind::InvalidData, untrusted);
-        check(untrusted.into(), Some("ALL_PROXY"), "the connection to hub.co is not secure");
+        check(
+            untrusted.into(),
+            Some("ALL_PROXY"),
+            "the connection to hub.co is not secure",
+        );
         check(
             ureq::Error::Timeout(ureq::Timeout::Connect),
             None,
             "hub.co was not reached within 10 s",
         );
-        check(ureq::Error::Timeout(ureq::Timeout::Global), None, "within 300 s");
+        check(
+            ureq::Error::Timeout(ureq::Timeout::Global),
+            None,
+            "within 300 s",
+        );
     }
 }

@@ -63,7 +63,11 @@ impl Http {
         let waits = settings.waits;
         let config = ureq::Agent::config_builder()
             .tls_config(tls)
-            .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+            .user_agent(concat!(
+                env!("CARGO_PKG_NAME"),
+                "/",
+                env!("CARGO_PKG_VERSION")
+            ))
             .http_status_as_error(false)
             // Followed here, where it is known who may see the token.
             .max_redirects(0)
@@ -128,7 +132,9 @@ impl Http {
         {
             request = request.header("authorization", format!("Bearer {}", token.secret));
         }
-        let request = request.body(()).map_err(|error| way.error(ureq::Error::Http(error), self.settings.waits))?;
+        let request = request
+            .body(())
+            .map_err(|error| way.error(ureq::Error::Http(error), self.settings.waits))?;
         let proxy = named.map(|named| named.proxy.clone());
         let request = self.agent.configure_request(request).proxy(proxy).build();
         let (tell, news) = sync_channel(WAITING);
@@ -147,7 +153,11 @@ impl Http {
             silence: self.settings.waits.silence,
         };
         // Before the first byte there is a connection to be made.
-        let patience = self.settings.waits.connect.saturating_add(self.settings.waits.silence);
+        let patience = self
+            .settings
+            .waits
+            .connect
+            .saturating_add(self.settings.waits.silence);
         match response.wait(patience, watch)? {
             News::Head(status, headers) => {
                 response.status = status;
@@ -166,7 +176,9 @@ fn next(from: &Url, headers: &HeaderMap) -> Result<Url, Error> {
         host: from.host().to_owned(),
         reason,
     };
-    let location = headers.get("location").and_then(|value| value.to_str().ok());
+    let location = headers
+        .get("location")
+        .and_then(|value| value.to_str().ok());
     let location = location.ok_or_else(|| refused("without saying where to".to_owned()))?;
     let to = from
         .join(location)
@@ -190,7 +202,10 @@ fn speak(agent: &ureq::Agent, request: Request<()>, tell: &SyncSender<News>) {
         }
     };
     let (head, body) = response.into_parts();
-    if tell.send(News::Head(head.status.as_u16(), head.headers)).is_err() {
+    if tell
+        .send(News::Head(head.status.as_u16(), head.headers))
+        .is_err()
+    {
         return;
     }
     let mut body = body.into_reader();
@@ -275,13 +290,20 @@ impl Response {
     }
 
     /// The whole body, of at most so many bytes.
-    pub(super) fn whole(mut self, what: &str, limit: u64, watch: &Watch<'_>) -> Result<Vec<u8>, Error> {
+    pub(super) fn whole(
+        mut self,
+        what: &str,
+        limit: u64,
+        watch: &Watch<'_>,
+    ) -> Result<Vec<u8>, Error> {
         let mut body: Vec<u8> = Vec::new();
         let too_large = || Error::TooLarge {
             what: what.to_owned(),
             limit,
         };
-        let said = self.header("content-length").and_then(|length| length.parse::<u64>().ok());
+        let said = self
+            .header("content-length")
+            .and_then(|length| length.parse::<u64>().ok());
         if said.is_some_and(|said| said > limit) {
             return Err(too_large());
         }

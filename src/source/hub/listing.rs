@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Error;
 use super::address::{is_commit, is_file};
 use super::choices::{self, Choice, Role};
-use super::Error;
 use crate::model::Container;
 use crate::plan::ModelRef;
 use crate::source::access::Entry;
@@ -42,7 +42,9 @@ impl Listing {
 
     /// The models, without what comes with them.
     pub fn models(&self) -> impl Iterator<Item = &Choice> {
-        self.choices.iter().filter(|choice| choice.role == Role::Model)
+        self.choices
+            .iter()
+            .filter(|choice| choice.role == Role::Model)
     }
 
     /// The choice that a person names by its label or by one of its files; with no name the only one there is, or the
@@ -63,8 +65,15 @@ impl Listing {
             .choices
             .iter()
             .find(|choice| choice.files.iter().any(|file| file == wanted))
-            .or_else(|| self.models().find(|choice| choice.label.eq_ignore_ascii_case(wanted)))
-            .or_else(|| self.choices.iter().find(|choice| choice.files.iter().any(last)));
+            .or_else(|| {
+                self.models()
+                    .find(|choice| choice.label.eq_ignore_ascii_case(wanted))
+            })
+            .or_else(|| {
+                self.choices
+                    .iter()
+                    .find(|choice| choice.files.iter().any(last))
+            });
         found.ok_or_else(|| Error::NoChoice {
             repository: self.repository.clone(),
             wanted: wanted.escape_debug().to_string(),
@@ -80,7 +89,9 @@ impl Listing {
                 repository: self.repository.clone(),
             }),
             (Some(_), Some(_)) => {
-                let checkpoint = self.models().find(|choice| choice.container != Container::Gguf);
+                let checkpoint = self
+                    .models()
+                    .find(|choice| choice.container != Container::Gguf);
                 checkpoint.ok_or_else(|| Error::Several {
                     repository: self.repository.clone(),
                     choices: self.labels(),
@@ -102,7 +113,10 @@ impl Listing {
     /// How a plan names a choice, with the commit, so that it means the same tomorrow.
     pub fn reference(&self, choice: &Choice) -> ModelRef {
         // A checkpoint is all of its files; naming one would look like a choice of that one.
-        let file = choice.files.first().filter(|_| choice.container == Container::Gguf);
+        let file = choice
+            .files
+            .first()
+            .filter(|_| choice.container == Container::Gguf);
         ModelRef {
             repo: Some(self.repository.clone()),
             file: file.cloned(),
@@ -182,15 +196,20 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn of(listing: &Listing) -> Self {
-        let files = listing.files.iter().map(|entry| (entry.name.clone(), entry.bytes));
+        let files = listing
+            .files
+            .iter()
+            .map(|entry| (entry.name.clone(), entry.bytes));
         Self {
             files: files.collect(),
         }
     }
 
     pub(super) fn listing(self, repository: &str, commit: &str) -> Listing {
-        let files = self.files.into_iter().map(|(name, bytes)| Entry { name, bytes });
+        let files = self
+            .files
+            .into_iter()
+            .map(|(name, bytes)| Entry { name, bytes });
         Listing::new(repository, commit, files.collect())
     }
 }
-

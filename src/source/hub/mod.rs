@@ -83,7 +83,10 @@ impl Hub {
             return Ok(listing);
         }
         let name = url::path(repository);
-        let path = format!("/api/models/{name}/revision/{}?blobs=true", url::part(revision));
+        let path = format!(
+            "/api/models/{name}/revision/{}?blobs=true",
+            url::part(revision)
+        );
         let (answer, _): (Revision, _) = self.json(repository, revision, &path, watch)?;
         let Some(commit) = answer.commit().map(str::to_owned) else {
             return Err(Error::Answer {
@@ -152,11 +155,15 @@ impl Hub {
             what: asked.what.clone(),
             reason,
         };
-        let is_page = response.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+        let is_page = response
+            .header("content-type")
+            .is_some_and(|kind| kind.starts_with("text/html"));
         let body = response.whole(&format!("the list of {repository}"), LIST, watch)?;
         match serde_json::from_slice(&body) {
             Ok(answer) => Ok((answer, next)),
-            Err(_) if is_page || body.trim_ascii_start().starts_with(b"<") => Err(wrong("a web page".to_owned())),
+            Err(_) if is_page || body.trim_ascii_start().starts_with(b"<") => {
+                Err(wrong("a web page".to_owned()))
+            }
             Err(error) => Err(wrong(format!("something else ({error})"))),
         }
     }
@@ -165,7 +172,12 @@ impl Hub {
     ///
     /// # Errors
     /// What stood in the way, and what to do about it.
-    pub fn open(&self, listing: &Listing, choice: &Choice, watch: &Watch<'_>) -> Result<Model, Error> {
+    pub fn open(
+        &self,
+        listing: &Listing,
+        choice: &Choice,
+        watch: &Watch<'_>,
+    ) -> Result<Model, Error> {
         let repository = self.files(listing, choice, watch);
         if choice.container != Container::PyTorch {
             repository.begin(&choice.files)?;
@@ -176,18 +188,38 @@ impl Hub {
     }
 
     /// The files in the folder of a choice, for a reader; nothing is fetched before it reads.
-    pub fn files<'a>(&'a self, listing: &'a Listing, choice: &'a Choice, watch: &'a Watch<'a>) -> Repository<'a> {
+    pub fn files<'a>(
+        &'a self,
+        listing: &'a Listing,
+        choice: &'a Choice,
+        watch: &'a Watch<'a>,
+    ) -> Repository<'a> {
         let endpoint = &self.http.settings.endpoint;
         let network = Some((&self.http, watch));
-        Repository::new(listing, choice.folder(), endpoint, network, self.cache.as_ref())
+        Repository::new(
+            listing,
+            choice.folder(),
+            endpoint,
+            network,
+            self.cache.as_ref(),
+        )
     }
 
     /// The model that a plan names, from what this endpoint's cache has of it: no connection is opened.
     ///
     /// # Errors
     /// As [`kept`].
-    pub fn kept(&self, reference: &ModelRef, overrides: &Map<String, Value>) -> Result<Model, Error> {
-        kept_in(self.cache.as_ref(), &self.http.settings.endpoint, reference, overrides)
+    pub fn kept(
+        &self,
+        reference: &ModelRef,
+        overrides: &Map<String, Value>,
+    ) -> Result<Model, Error> {
+        kept_in(
+            self.cache.as_ref(),
+            &self.http.settings.endpoint,
+            reference,
+            overrides,
+        )
     }
 }
 
@@ -198,7 +230,9 @@ fn next_page(response: &Response) -> Option<String> {
     let next = link.split(',').find(|link| link.contains("rel=\"next\""))?;
     let url = next.split('<').nth(1)?.split('>').next()?;
     let query = url.split_once('?')?.1;
-    let cursor = query.split('&').find_map(|pair| pair.strip_prefix("cursor="))?;
+    let cursor = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("cursor="))?;
     Some(cursor.to_owned())
 }
 
@@ -249,7 +283,9 @@ fn listing_key(endpoint: &Url, repository: &str, commit: &str) -> String {
 }
 
 fn keep_listing(cache: &Cache, endpoint: &Url, revision: &str, listing: &Listing) {
-    let Listing { repository, commit, .. } = listing;
+    let Listing {
+        repository, commit, ..
+    } = listing;
     if let Ok(text) = serde_json::to_vec(&Kept::of(listing)) {
         let key = listing_key(endpoint, repository, commit);
         cache.keep(&key, std::iter::once((0, text.as_slice())));
@@ -258,7 +294,12 @@ fn keep_listing(cache: &Cache, endpoint: &Url, revision: &str, listing: &Listing
     }
 }
 
-fn kept_listing(cache: Option<&Cache>, endpoint: &Url, repository: &str, commit: &str) -> Option<Listing> {
+fn kept_listing(
+    cache: Option<&Cache>,
+    endpoint: &Url,
+    repository: &str,
+    commit: &str,
+) -> Option<Listing> {
     let parts = cache?.find(&listing_key(endpoint, repository, commit))?;
     let kept: Kept = serde_json::from_slice(&parts.into_iter().next()?.1).ok()?;
     Some(kept.listing(repository, commit))

@@ -24,11 +24,18 @@ impl Part<'_> {
     /// The bytes from the beginning of the range on: at least one, and no more than asked for.
     pub(super) fn receive(&self, response: Response, watch: &Watch<'_>) -> Result<Vec<u8>, Error> {
         let wrong = |reason: String| self.wrong(&response, reason);
-        if let Some(encoding) = response.header("content-encoding").filter(|encoding| *encoding != "identity") {
+        if let Some(encoding) = response
+            .header("content-encoding")
+            .filter(|encoding| *encoding != "identity")
+        {
             return Err(wrong(format!("it is compressed ({encoding})")));
         }
         let (skip, expected) = match response.status {
-            206 => (0, self.promised(response.header("content-range")).map_err(wrong)?),
+            206 => (
+                0,
+                self.promised(response.header("content-range"))
+                    .map_err(wrong)?,
+            ),
             200 => (self.range.start, self.of_whole(&response)?),
             416 => return Err(wrong(format!("there is no byte {}", self.range.start))),
             _ => return Err(self.asked.refused(&response)),
@@ -61,12 +68,17 @@ impl Part<'_> {
     }
 
     fn other_size(&self, found: u64) -> String {
-        format!("the file has {found} bytes, and the repository lists it with {}", self.size)
+        format!(
+            "the file has {found} bytes, and the repository lists it with {}",
+            self.size
+        )
     }
 
     /// The same from a server that sends the whole file.
     fn of_whole(&self, response: &Response) -> Result<u64, Error> {
-        let page = response.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+        let page = response
+            .header("content-type")
+            .is_some_and(|kind| kind.starts_with("text/html"));
         if page {
             return Err(Error::Answer {
                 host: response.url.host().to_owned(),
@@ -74,12 +86,17 @@ impl Part<'_> {
                 reason: "a web page".to_owned(),
             });
         }
-        let length = response.header("content-length").and_then(|length| length.parse::<u64>().ok());
+        let length = response
+            .header("content-length")
+            .and_then(|length| length.parse::<u64>().ok());
         if let Some(length) = length.filter(|length| *length != self.size) {
             return Err(self.wrong(response, self.other_size(length)));
         }
         if self.range.start > IN_VAIN {
-            return Err(self.wrong(response, "it sends the whole file from its beginning".to_owned()));
+            return Err(self.wrong(
+                response,
+                "it sends the whole file from its beginning".to_owned(),
+            ));
         }
         Ok(self.range.end - self.range.start)
     }

@@ -26,8 +26,13 @@ impl Proxies {
     /// As an environment has them.
     pub(super) fn of(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
         let first = |names: [&'static str; 4]| {
-            let mut found = names.into_iter().filter_map(|name| Some((name, variable(name)?)));
-            found.next().map(|(name, value)| named(name, &value)).transpose()
+            let mut found = names
+                .into_iter()
+                .filter_map(|name| Some((name, variable(name)?)));
+            found
+                .next()
+                .map(|(name, value)| named(name, &value))
+                .transpose()
         };
         let none = variable("NO_PROXY").or_else(|| variable("no_proxy"));
         let none = none.unwrap_or_default();
@@ -91,7 +96,11 @@ mod tests {
 
     #[test]
     fn each_scheme_has_its_proxy() {
-        let both = [("HTTPS_PROXY", "http://p:1"), ("http_proxy", "p:2"), ("ALL_PROXY", "socks5://p:3")];
+        let both = [
+            ("HTTPS_PROXY", "http://p:1"),
+            ("http_proxy", "p:2"),
+            ("ALL_PROXY", "socks5://p:3"),
+        ];
         check(&both, "https://a.b", Some("HTTPS_PROXY"));
         check(&both, "http://a.b", Some("http_proxy"));
         check(&both[2..], "https://a.b", Some("ALL_PROXY"));

@@ -92,8 +92,12 @@ impl<'a> Repository<'a> {
             Ok(())
         };
         thread::scope(|scope| {
-            let threads: Vec<_> = (0..AT_ONCE.min(names.len())).map(|_| scope.spawn(work)).collect();
-            let ended = threads.into_iter().map(|thread| thread.join().unwrap_or(Ok(())));
+            let threads: Vec<_> = (0..AT_ONCE.min(names.len()))
+                .map(|_| scope.spawn(work))
+                .collect();
+            let ended = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or(Ok(())));
             // All of them are waited for.
             ended.fold(Ok(()), |before, now| before.and(now))
         })
@@ -112,13 +116,22 @@ impl<'a> Repository<'a> {
     }
 
     fn key(&self, entry: &Entry) -> String {
-        let Listing { repository, commit, .. } = self.listing;
+        let Listing {
+            repository, commit, ..
+        } = self.listing;
         let Entry { name, bytes } = entry;
-        format!("file {} {repository} {commit} {bytes} {name}", self.endpoint)
+        format!(
+            "file {} {repository} {commit} {bytes} {name}",
+            self.endpoint
+        )
     }
 
     fn find(&self, name: &str) -> Option<File<'_, 'a>> {
-        let at = self.listing.files.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
+        let at = self
+            .listing
+            .files
+            .binary_search_by(|entry| entry.name.as_str().cmp(name))
+            .ok()?;
         let (entry, state) = (self.listing.files.get(at)?, self.files.get(at)?);
         {
             let mut state = lock(state);
@@ -147,7 +160,12 @@ impl<'a> Repository<'a> {
             });
         };
         let length = range.end.saturating_sub(range.start);
-        if self.fetched.fetch_add(length, Ordering::Relaxed).saturating_add(length) > MOST {
+        if self
+            .fetched
+            .fetch_add(length, Ordering::Relaxed)
+            .saturating_add(length)
+            > MOST
+        {
             return Err(Error::TooLarge {
                 what: format!("what describes the model in {repository}"),
                 limit: MOST,
@@ -211,10 +229,16 @@ impl File<'_, '_> {
             let copied = state.extents.copy(at, rest);
             count += copied;
             if copied == 0 {
-                let range = state.extents.next(at, rest.len() as u64, size, ahead(&self.entry.name));
-                let bytes = self.repository.fetch(self.entry, range).inspect_err(|error| {
-                    lock(&self.repository.failed).get_or_insert_with(|| error.clone());
-                })?;
+                let range =
+                    state
+                        .extents
+                        .next(at, rest.len() as u64, size, ahead(&self.entry.name));
+                let bytes = self
+                    .repository
+                    .fetch(self.entry, range)
+                    .inspect_err(|error| {
+                        lock(&self.repository.failed).get_or_insert_with(|| error.clone());
+                    })?;
                 state.extents.insert(at, bytes);
                 state.fresh = true;
             }

@@ -110,7 +110,11 @@ pub(super) fn environment(name: &str) -> Option<String> {
 /// The endpoint that an environment names.
 pub(super) fn endpoint(variable: Lookup<'_>) -> Result<Url, Error> {
     let given = variable("HF_ENDPOINT").filter(|value| !value.trim().is_empty());
-    let text = given.as_deref().unwrap_or(ENDPOINT).trim().trim_end_matches('/');
+    let text = given
+        .as_deref()
+        .unwrap_or(ENDPOINT)
+        .trim()
+        .trim_end_matches('/');
     Url::parse(text).ok_or_else(|| Error::Endpoint {
         given: text.escape_debug().to_string(),
     })
@@ -205,15 +209,34 @@ mod tests {
         let mine = folder.path().join("mine");
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
             let token = settings(variables).unwrap().token;
-            assert_eq!(token.map(|token| token.secret).as_deref(), expected, "{variables:?}");
+            assert_eq!(
+                token.map(|token| token.secret).as_deref(),
+                expected,
+                "{variables:?}"
+            );
         };
         check(&[("HOME", home)], Some("hf_cache"));
         check(&[("HOME", home), ("HF_HOME", home)], Some("hf_home"));
-        check(&[("HF_HOME", home), ("HF_TOKEN_PATH", mine.to_str().unwrap())], Some("hf_mine"));
-        check(&[("HF_HOME", home), ("HUGGING_FACE_HUB_TOKEN", "hf_old")], Some("hf_old"));
-        check(&[("HF_TOKEN", " hf_new "), ("HUGGING_FACE_HUB_TOKEN", "hf_old")], Some("hf_new"));
+        check(
+            &[("HF_HOME", home), ("HF_TOKEN_PATH", mine.to_str().unwrap())],
+            Some("hf_mine"),
+        );
+        check(
+            &[("HF_HOME", home), ("HUGGING_FACE_HUB_TOKEN", "hf_old")],
+            Some("hf_old"),
+        );
+        check(
+            &[
+                ("HF_TOKEN", " hf_new "),
+                ("HUGGING_FACE_HUB_TOKEN", "hf_old"),
+            ],
+            Some("hf_new"),
+        );
         check(&[("HF_TOKEN", ""), ("HF_HOME", home)], Some("hf_home"));
-        check(&[("HOME", home), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")], None);
+        check(
+            &[("HOME", home), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")],
+            None,
+        );
         check(&[("HF_HOME", "/nowhere")], None);
         check(&[], None);
     }
@@ -235,12 +258,21 @@ mod tests {
             settings.map(|settings| settings.endpoint.to_string()).ok()
         };
         assert_eq!(endpoint("").as_deref(), Some("https://huggingface.co"));
-        assert_eq!(endpoint("https://hf-mirror.com/").as_deref(), Some("https://hf-mirror.com"));
+        assert_eq!(
+            endpoint("https://hf-mirror.com/").as_deref(),
+            Some("https://hf-mirror.com")
+        );
         assert_eq!(
             endpoint("http://nexus.local:8081/repository/hf/").as_deref(),
             Some("http://nexus.local:8081/repository/hf")
         );
-        for wrong in ["hf-mirror.com", "ftp://a", "https://", "https://user:pw@a", "https://a b"] {
+        for wrong in [
+            "hf-mirror.com",
+            "ftp://a",
+            "https://",
+            "https://user:pw@a",
+            "https://a b",
+        ] {
             assert_eq!(endpoint(wrong), None, "{wrong}");
         }
     }
@@ -249,7 +281,10 @@ mod tests {
     fn staying_offline_is_asked_for_by_two_names() {
         let offline = |variables: &[(&str, &str)]| settings(variables).unwrap().offline;
         assert_eq!(offline(&[("HF_HUB_OFFLINE", "1")]), Some("HF_HUB_OFFLINE"));
-        assert_eq!(offline(&[("TRANSFORMERS_OFFLINE", "Yes")]), Some("TRANSFORMERS_OFFLINE"));
+        assert_eq!(
+            offline(&[("TRANSFORMERS_OFFLINE", "Yes")]),
+            Some("TRANSFORMERS_OFFLINE")
+        );
         assert_eq!(offline(&[("HF_HUB_OFFLINE", "0")]), None);
         assert_eq!(offline(&[]), None);
     }

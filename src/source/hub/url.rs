@@ -16,7 +16,11 @@ pub(super) struct Url {
 }
 
 /// What stands for itself in one part of a path (RFC 3986, unreserved).
-const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const PART: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// One part of a path, as a URL writes it.
 pub(super) fn part(text: &str) -> String {
@@ -45,8 +49,14 @@ impl Url {
         Some(Self {
             secure,
             host: authority.host().to_ascii_lowercase(),
-            port: authority.port_u16().unwrap_or(if secure { 443 } else { 80 }),
-            path: if path == "/" { String::new() } else { path.to_owned() },
+            port: authority
+                .port_u16()
+                .unwrap_or(if secure { 443 } else { 80 }),
+            path: if path == "/" {
+                String::new()
+            } else {
+                path.to_owned()
+            },
         })
     }
 
@@ -102,7 +112,11 @@ impl Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (scheme, usual) = if self.secure { ("https", 443) } else { ("http", 80) };
+        let (scheme, usual) = if self.secure {
+            ("https", 443)
+        } else {
+            ("http", 80)
+        };
         write!(f, "{scheme}://{}", self.host)?;
         if self.port != usual {
             write!(f, ":{}", self.port)?;
@@ -119,11 +133,20 @@ mod tests {
     fn redirections_lead_where_they_say() {
         let here = Url::parse("https://hub.co/a/b/resolve/main/c.gguf?x=1").unwrap();
         for (location, expected) in [
-            ("https://CDN.co/f?sig=a%2Fb", Some("https://cdn.co/f?sig=a%2Fb")),
+            (
+                "https://CDN.co/f?sig=a%2Fb",
+                Some("https://cdn.co/f?sig=a%2Fb"),
+            ),
             ("http://cdn.co:8080/f", Some("http://cdn.co:8080/f")),
             ("//cdn.co/f#part", Some("https://cdn.co/f")),
-            ("/new/b/resolve/main/c.gguf", Some("https://hub.co/new/b/resolve/main/c.gguf")),
-            ("/login?next=https://x.y/z", Some("https://hub.co/login?next=https://x.y/z")),
+            (
+                "/new/b/resolve/main/c.gguf",
+                Some("https://hub.co/new/b/resolve/main/c.gguf"),
+            ),
+            (
+                "/login?next=https://x.y/z",
+                Some("https://hub.co/login?next=https://x.y/z"),
+            ),
             ("d.gguf", Some("https://hub.co/a/b/resolve/main/d.gguf")),
             ("https://me:pw@cdn.co/f", None),
             ("file:///etc/passwd", None),
@@ -143,7 +166,11 @@ mod tests {
             ("https://hub.co:444/x", false),
             ("https://cdn.hub.co/x", false),
         ] {
-            assert_eq!(hub.is_of_same_origin(&Url::parse(other).unwrap()), expected, "{other}");
+            assert_eq!(
+                hub.is_of_same_origin(&Url::parse(other).unwrap()),
+                expected,
+                "{other}"
+            );
         }
     }
 

@@ -48,14 +48,23 @@ fn a_plan_opens_what_was_kept_and_no_connection() {
         ..ModelRef::default()
     };
     let error = hub.kept(&reference, &Map::new()).unwrap_err();
-    says(&error, &["repository o/r is not in the cache", "plimsoll inspect o/r"]);
+    says(
+        &error,
+        &["repository o/r is not in the cache", "plimsoll inspect o/r"],
+    );
     assert_eq!(server.connections(), 0);
 
     // The list alone is not enough.
     list_of(&hub, "o/r").unwrap();
     let connections = server.connections();
     let error = hub.kept(&reference, &Map::new()).unwrap_err();
-    says(&error, &["m-Q4_0.gguf of o/r is not in the cache", "plimsoll inspect o/r"]);
+    says(
+        &error,
+        &[
+            "m-Q4_0.gguf of o/r is not in the cache",
+            "plimsoll inspect o/r",
+        ],
+    );
     let other = ModelRef {
         revision: Some("v2".to_owned()),
         ..reference

@@ -22,7 +22,9 @@ type Files = BTreeMap<&'static str, Vec<u8>>;
 
 /// Bytes that differ from place to place.
 fn bytes(count: usize) -> Vec<u8> {
-    (0..count).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8).collect()
+    (0..count)
+        .map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8)
+        .collect()
 }
 
 /// The list of files as the hub answers it, for one repository.
@@ -31,7 +33,10 @@ fn revision(files: &Files) -> String {
         .iter()
         .map(|(name, bytes)| format!("{{\"rfilename\":\"{name}\",\"size\":{}}}", bytes.len()))
         .collect();
-    format!("{{\"id\":\"o/r\",\"sha\":\"{COMMIT}\",\"siblings\":[{}]}}", siblings.join(","))
+    format!(
+        "{{\"id\":\"o/r\",\"sha\":\"{COMMIT}\",\"siblings\":[{}]}}",
+        siblings.join(",")
+    )
 }
 
 /// What the hub answers about `o/r`, whatever prefix its paths have.
@@ -39,7 +44,10 @@ fn answer(asked: &Asked, files: &Files) -> Reply {
     if asked.path.contains("/api/models/o/r/revision/") {
         return Reply::new(200, revision(files)).with("content-type", "application/json");
     }
-    let name = asked.path.split_once(&format!("/o/r/resolve/{COMMIT}/")).map(|(_, name)| name);
+    let name = asked
+        .path
+        .split_once(&format!("/o/r/resolve/{COMMIT}/"))
+        .map(|(_, name)| name);
     match name.and_then(|name| files.get(name)) {
         Some(file) => Reply::part(asked, file),
         None => Reply::new(404, "Not Found"),
@@ -71,7 +79,10 @@ fn hub_with(server: &Server, cache: &Cache) -> Hub {
 }
 
 fn list_of(hub: &Hub, address: &str) -> Result<Listing, Error> {
-    let (cancel, quiet) = (AtomicBool::new(false), |_: plimsoll::source::hub::Progress<'_>| {});
+    let (cancel, quiet) = (
+        AtomicBool::new(false),
+        |_: plimsoll::source::hub::Progress<'_>| {},
+    );
     hub.list(&address.parse().unwrap(), &Watch::new(&cancel, &quiet))
 }
 
@@ -86,7 +97,10 @@ fn read(hub: &Hub, offset: u64, count: usize) -> Result<Vec<u8>, Error> {
 }
 
 fn read_of(hub: &Hub, listing: &Listing, offset: u64, count: usize) -> Result<Vec<u8>, Error> {
-    let (cancel, quiet) = (AtomicBool::new(false), |_: plimsoll::source::hub::Progress<'_>| {});
+    let (cancel, quiet) = (
+        AtomicBool::new(false),
+        |_: plimsoll::source::hub::Progress<'_>| {},
+    );
     let watch = Watch::new(&cancel, &quiet);
     let choice = listing.find(None)?;
     let repository = hub.files(listing, choice, &watch);
@@ -108,7 +122,10 @@ fn read_of(hub: &Hub, listing: &Listing, offset: u64, count: usize) -> Result<Ve
 }
 
 /// A server of one GGUF file, whose answers about it are made by `change`.
-fn serving(file: Vec<u8>, change: impl Fn(&Asked, &[u8]) -> Reply + Send + Sync + 'static) -> Server {
+fn serving(
+    file: Vec<u8>,
+    change: impl Fn(&Asked, &[u8]) -> Reply + Send + Sync + 'static,
+) -> Server {
     let files = Files::from([("m-Q4_0.gguf", file)]);
     Server::start(move |asked| {
         if asked.path.contains("/resolve/") {

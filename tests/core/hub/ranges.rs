@@ -51,17 +51,35 @@ fn a_far_place_is_not_waited_for() {
 #[test]
 fn other_parts_than_asked_for_are_refused() {
     for (range, reason) in [
-        ("bytes 0-999/3000000", "bytes 0 to 999 instead of 1000000 to"),
-        ("bytes 1000000-2999999/3000000", "instead of 1000000 to 1524287"),
+        (
+            "bytes 0-999/3000000",
+            "bytes 0 to 999 instead of 1000000 to",
+        ),
+        (
+            "bytes 1000000-2999999/3000000",
+            "instead of 1000000 to 1524287",
+        ),
         ("bytes 1000000-999999/3000000", "instead of"),
-        ("bytes 1000000-1000999/4000000", "4000000 bytes, and the repository lists it with 3000000"),
+        (
+            "bytes 1000000-1000999/4000000",
+            "4000000 bytes, and the repository lists it with 3000000",
+        ),
         ("bytes */3000000", "does not say which part"),
         ("items 1-2/3", "does not say which part"),
-        ("bytes 1000000-99999999999999999999/3000000", "does not say which part"),
+        (
+            "bytes 1000000-99999999999999999999/3000000",
+            "does not say which part",
+        ),
     ] {
-        refused(move |_, file| ranged(file, range), &[reason, "m-Q4_0.gguf of o/r"]);
+        refused(
+            move |_, file| ranged(file, range),
+            &[reason, "m-Q4_0.gguf of o/r"],
+        );
     }
-    refused(|_, file| Reply::new(206, &file[..10]), &["does not say which part"]);
+    refused(
+        |_, file| Reply::new(206, &file[..10]),
+        &["does not say which part"],
+    );
     refused(|_, _| Reply::new(416, ""), &["there is no byte 1000000"]);
     refused(
         |asked, file| Reply::part(asked, file).with("content-encoding", "gzip"),
@@ -74,7 +92,8 @@ fn parts_may_be_smaller_than_asked_for() {
     let server = serving(bytes(SIZE), |asked, file| {
         let (first, _) = asked.range().unwrap();
         let last = first + 399;
-        Reply::new(206, &file[first..=last]).with("content-range", format!("bytes {first}-{last}/*"))
+        Reply::new(206, &file[first..=last])
+            .with("content-range", format!("bytes {first}-{last}/*"))
     });
     let read = read(&hub(&server, &[]), 1_000_000, 1000).unwrap();
     assert!(read == bytes(SIZE)[1_000_000..1_001_000]);
@@ -109,9 +128,14 @@ fn lengths_that_lie_are_noticed() {
         reply.then = Then::Stall;
         reply
     });
-    assert!(read(&hub(&server, &[]), 1_000_000, 1000).unwrap() == bytes(SIZE)[1_000_000..1_001_000]);
+    assert!(
+        read(&hub(&server, &[]), 1_000_000, 1000).unwrap() == bytes(SIZE)[1_000_000..1_001_000]
+    );
     // Another size than the list says.
-    refused(|_, _| Reply::new(200, vec![0; 10]), &["the file has 10 bytes"]);
+    refused(
+        |_, _| Reply::new(200, vec![0; 10]),
+        &["the file has 10 bytes"],
+    );
 }
 
 #[test]
@@ -131,7 +155,9 @@ fn silence_and_dripping_end() {
 #[test]
 fn a_login_page_is_no_file() {
     refused(
-        |_, _| Reply::new(200, "<html>log in</html>").with("content-type", "text/html; charset=utf-8"),
+        |_, _| {
+            Reply::new(200, "<html>log in</html>").with("content-type", "text/html; charset=utf-8")
+        },
         &["a web page", "login page"],
     );
 }

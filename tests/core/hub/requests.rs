@@ -18,7 +18,11 @@ fn a_header_costs_a_handful_of_requests() {
     let listing = list(&hub).unwrap();
     assert_eq!(listing.commit, COMMIT);
     let (cancel, seen) = (AtomicBool::new(false), std::sync::Mutex::new(Vec::new()));
-    let tell = |progress: Progress<'_>| seen.lock().unwrap().push((progress.what.to_owned(), progress.bytes));
+    let tell = |progress: Progress<'_>| {
+        seen.lock()
+            .unwrap()
+            .push((progress.what.to_owned(), progress.bytes))
+    };
     let watch = Watch::new(&cancel, &tell);
     let choice = listing.find(None).unwrap();
     let repository = hub.files(&listing, choice, &watch);
@@ -40,7 +44,11 @@ fn a_header_costs_a_handful_of_requests() {
         assert!(agent.starts_with("plimsoll/"), "{agent}");
         assert_eq!(request.header("authorization"), None);
     }
-    assert!(asked[1..].iter().all(|request| request.path == format!("/o/r/resolve/{COMMIT}/m-Q4_0.gguf")));
+    assert!(
+        asked[1..]
+            .iter()
+            .all(|request| request.path == format!("/o/r/resolve/{COMMIT}/m-Q4_0.gguf"))
+    );
     let seen = seen.lock().unwrap();
     assert!(seen.iter().all(|(what, _)| what == "m-Q4_0.gguf"));
     assert!(seen.windows(2).all(|pair| pair[0].1 < pair[1].1));
@@ -107,11 +115,21 @@ fn sizes_may_come_in_pages() {
     let server = Server::start(|asked| {
         if asked.path.contains("/revision/") {
             let siblings = "[{\"rfilename\":\"a-Q4_0.gguf\"},{\"rfilename\":\"b-Q8_0.gguf\"}]";
-            return Reply::new(200, format!("{{\"sha\":\"{COMMIT}\",\"siblings\":{siblings}}}"));
+            return Reply::new(
+                200,
+                format!("{{\"sha\":\"{COMMIT}\",\"siblings\":{siblings}}}"),
+            );
         }
-        assert!(asked.path.starts_with(&format!("/api/models/o/r/tree/{COMMIT}?recursive=true")));
+        assert!(
+            asked
+                .path
+                .starts_with(&format!("/api/models/o/r/tree/{COMMIT}?recursive=true"))
+        );
         if asked.path.contains("cursor=abc%3D") {
-            Reply::new(200, "[{\"type\":\"file\",\"path\":\"b-Q8_0.gguf\",\"size\":135,\"lfs\":{\"size\":2000}}]")
+            Reply::new(
+                200,
+                "[{\"type\":\"file\",\"path\":\"b-Q8_0.gguf\",\"size\":135,\"lfs\":{\"size\":2000}}]",
+            )
         } else {
             let link = "<https://huggingface.co/api/models/o/r/tree/x?recursive=true&cursor=abc%3D>; rel=\"next\"";
             let file = "[{\"type\":\"directory\",\"path\":\"d\"},{\"type\":\"file\",\"path\":\"a-Q4_0.gguf\",\"size\":1000}]";
@@ -119,16 +137,28 @@ fn sizes_may_come_in_pages() {
         }
     });
     let listing = list_of(&hub(&server, &[]), "o/r@refs/pr/1").unwrap();
-    assert_eq!(server.asked()[0].path, "/api/models/o/r/revision/refs%2Fpr%2F1?blobs=true");
-    let found: Vec<_> = listing.models().map(|choice| (choice.label.as_str(), choice.bytes)).collect();
+    assert_eq!(
+        server.asked()[0].path,
+        "/api/models/o/r/revision/refs%2Fpr%2F1?blobs=true"
+    );
+    let found: Vec<_> = listing
+        .models()
+        .map(|choice| (choice.label.as_str(), choice.bytes))
+        .collect();
     assert_eq!(found, [("Q4_0", 1000), ("Q8_0", 2000)]);
     // A plan holds the commit, so that it means the same tomorrow.
     let reference = listing.reference(listing.find(Some("q8_0")).unwrap());
     assert_eq!(reference.repo.as_deref(), Some("o/r"));
     assert_eq!(reference.file.as_deref(), Some("b-Q8_0.gguf"));
     assert_eq!(reference.revision.as_deref(), Some(COMMIT));
-    says(&listing.find(None).unwrap_err(), &["several models", "Q4_0, Q8_0"]);
-    says(&listing.find(Some("Q5_K_M")).unwrap_err(), &["has no Q5_K_M", "Q4_0, Q8_0"]);
+    says(
+        &listing.find(None).unwrap_err(),
+        &["several models", "Q4_0, Q8_0"],
+    );
+    says(
+        &listing.find(Some("Q5_K_M")).unwrap_err(),
+        &["has no Q5_K_M", "Q4_0, Q8_0"],
+    );
 }
 
 #[test]
@@ -139,7 +169,10 @@ fn a_proxy_is_used_where_the_environment_names_one() {
         _ => answer(asked, &files),
     });
     let url = proxy.url();
-    let through = [("HF_ENDPOINT", "http://hub.invalid"), ("http_proxy", url.as_str())];
+    let through = [
+        ("HF_ENDPOINT", "http://hub.invalid"),
+        ("http_proxy", url.as_str()),
+    ];
     assert_eq!(read(&hub(&proxy, &through), 0, 9).unwrap(), bytes(9));
     let asked = proxy.asked();
     assert_eq!(asked[0].method, "CONNECT");
@@ -147,14 +180,27 @@ fn a_proxy_is_used_where_the_environment_names_one() {
 
     let refusing = Server::start(|_| Reply::new(407, "who are you"));
     let url = refusing.url();
-    let refused = [("HF_ENDPOINT", "http://hub.invalid"), ("ALL_PROXY", url.as_str()), ("HF_TOKEN", "hf_secret")];
+    let refused = [
+        ("HF_ENDPOINT", "http://hub.invalid"),
+        ("ALL_PROXY", url.as_str()),
+        ("HF_TOKEN", "hf_secret"),
+    ];
     let error = list(&hub(&refusing, &refused)).unwrap_err();
-    says(&error, &["the proxy of ALL_PROXY would not connect to hub.invalid", "NO_PROXY"]);
+    says(
+        &error,
+        &[
+            "the proxy of ALL_PROXY would not connect to hub.invalid",
+            "NO_PROXY",
+        ],
+    );
     assert!(!format!("{:?}", refusing.asked()).contains("hf_secret"));
 
     // A host of NO_PROXY is reached without it.
     let direct = serving(bytes(100), Reply::part);
-    let aside = [("HTTP_PROXY", url.as_str()), ("NO_PROXY", "127.0.0.1,localhost")];
+    let aside = [
+        ("HTTP_PROXY", url.as_str()),
+        ("NO_PROXY", "127.0.0.1,localhost"),
+    ];
     assert!(list(&hub(&direct, &aside)).is_ok());
     assert_eq!(refusing.asked().len(), 1);
 }
@@ -177,7 +223,9 @@ fn cancelling_takes_no_time() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let quiet = |_: Progress<'_>| {};
-            let error = hub.list(&"o/r".parse().unwrap(), &Watch::new(&cancel, &quiet)).unwrap_err();
+            let error = hub
+                .list(&"o/r".parse().unwrap(), &Watch::new(&cancel, &quiet))
+                .unwrap_err();
             (error, Instant::now())
         });
         stalls.recv().unwrap();

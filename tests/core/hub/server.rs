@@ -25,7 +25,10 @@ impl Asked {
 
     /// First and last byte asked for.
     pub(super) fn range(&self) -> Option<(usize, usize)> {
-        let (first, last) = self.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
+        let (first, last) = self
+            .header("range")?
+            .strip_prefix("bytes=")?
+            .split_once('-')?;
         Some((first.parse().ok()?, last.parse().ok()?))
     }
 }
@@ -74,8 +77,10 @@ impl Reply {
             return Self::new(200, file);
         };
         let last = last.min(file.len() - 1);
-        Self::new(206, &file[first..=last])
-            .with("content-range", format!("bytes {first}-{last}/{}", file.len()))
+        Self::new(206, &file[first..=last]).with(
+            "content-range",
+            format!("bytes {first}-{last}/{}", file.len()),
+        )
     }
 
     fn write(&self, stream: &mut TcpStream, sent: &AtomicUsize) -> std::io::Result<()> {
@@ -128,7 +133,8 @@ impl Server {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { return };
                 connections.fetch_add(1, Ordering::Relaxed);
-                let (answer, asked, sent) = (Arc::clone(&answer), Arc::clone(&asked), Arc::clone(&sent));
+                let (answer, asked, sent) =
+                    (Arc::clone(&answer), Arc::clone(&asked), Arc::clone(&sent));
                 thread::spawn(move || serve(stream, answer.as_ref(), &asked, &sent));
             }
         });
@@ -163,7 +169,9 @@ fn serve(
     sent: &AtomicUsize,
 ) {
     loop {
-        let Some(asked) = request(&stream) else { return };
+        let Some(asked) = request(&stream) else {
+            return;
+        };
         log.lock().unwrap().push(asked.clone());
         let reply = answer(&asked);
         let tunnel = asked.method == "CONNECT" && reply.status == 200;

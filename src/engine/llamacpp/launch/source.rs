@@ -44,14 +44,13 @@ pub(super) fn model(command: &mut Command<'_>) {
 }
 
 fn download(command: &mut Command<'_>, repository: &str, file: Option<&str>, file_type: &str) {
-    let (source, what) = match file {
+    let (source, what) = if let Some(file) = file {
         // A tag means the first file whose name holds it (`find_best_model` in common/download.cpp, 0.6.0-dev), which
         // need not be this one.
-        Some(file) => (repository.to_owned(), format!("{file} of {repository}")),
-        None => {
-            let source = tagged(repository, file_type);
-            (source.clone(), source)
-        }
+        (repository.to_owned(), format!("{file} of {repository}"))
+    } else {
+        let source = tagged(repository, file_type);
+        (source.clone(), source)
     };
     command.option("hf_repo", &Value::Text(source.clone()));
     if let Some(file) = file {
