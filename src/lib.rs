@@ -35,6 +35,7 @@ pub mod export;
 pub mod hardware;
 pub mod inspect;
 pub mod model;
+pub mod plain;
 pub mod plan;
 pub mod projection;
 pub mod quality;

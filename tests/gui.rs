@@ -17,6 +17,8 @@ mod files;
 mod fit;
 #[path = "gui/flow.rs"]
 mod flow;
+#[path = "gui/models.rs"]
+mod models;
 #[path = "gui/pins.rs"]
 mod pins;
 #[path = "gui/pixels.rs"]

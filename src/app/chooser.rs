@@ -18,6 +18,8 @@ pub enum Purpose {
     ModelFile,
     /// A folder with a model to plan with.
     ModelFolder,
+    /// A folder in which to look for models.
+    LibraryFolder,
     /// A plan that runs beside the one on the desk.
     BesidePlan,
     /// Where to save the report about this machine.
@@ -49,6 +51,7 @@ impl Purpose {
             Self::SaveLaunch => texts.save_launch_title,
             Self::ModelFile => texts.model_file_title,
             Self::ModelFolder => texts.model_folder_title,
+            Self::LibraryFolder => texts.library_folder_title,
             Self::BesidePlan => texts.beside_path,
             Self::SaveReport => texts.save_report_title,
             Self::OpenReport => texts.open_report_title,
@@ -96,8 +99,10 @@ impl PathChooser for DesktopChooser {
                 }
                 dialog.set_file_name(&request.file_name).save_file()
             }
-            Purpose::ModelFolder => dialog.pick_folder(),
-            Purpose::ModelFile => dialog.add_filter("GGUF", &["gguf"]).pick_file(),
+            Purpose::ModelFolder | Purpose::LibraryFolder => dialog.pick_folder(),
+            Purpose::ModelFile => dialog
+                .add_filter("GGUF, safetensors", &["gguf", "safetensors", "json"])
+                .pick_file(),
             Purpose::BesidePlan => dialog.add_filter("TOML", &["toml"]).pick_file(),
             Purpose::Open | Purpose::OpenReport => dialog.pick_file(),
         }

@@ -8,6 +8,7 @@ use crate::advisor::Objective;
 use crate::store::Overwrite;
 
 use super::chooser::Purpose;
+use super::models::ModelCommand;
 use super::tab::Tab;
 use super::texts::Texts;
 
@@ -38,6 +39,8 @@ pub enum Command {
     OpenModelFile,
     /// Asks for a folder with a model.
     OpenModelFolder,
+    /// Does something about models and where they come from.
+    Models(ModelCommand),
     /// Looks at the machine again.
     Detect,
     /// Puts the report about this machine on the clipboard.
@@ -101,6 +104,7 @@ const SHORTCUTS: &[Command] = &[
     Command::Show(Tab::Memory),
     Command::Show(Tab::Curves),
     Command::Show(Tab::Options),
+    Command::Show(Tab::Model),
     Command::Fit(None),
     Command::Undo,
     Command::Detect,
@@ -125,6 +129,7 @@ impl Command {
             Self::CopyLaunch => texts.copy,
             Self::OpenModelFile => texts.open_model_file,
             Self::OpenModelFolder => texts.open_model_folder,
+            Self::Models(command) => command.text(texts),
             Self::Detect => texts.detect_again,
             Self::CopyReport => texts.copy_report,
             Self::SaveReport => texts.save_report,
@@ -159,6 +164,7 @@ impl Command {
             Self::OpenReport => texts.open_report_help,
             Self::OpenModelFile => texts.open_model_file_help,
             Self::OpenModelFolder => texts.open_model_folder_help,
+            Self::Models(command) => command.tooltip(texts),
             Self::NewPlan
             | Self::OpenPlan
             | Self::OpenPath(_)
@@ -198,6 +204,7 @@ impl Command {
             Self::Detect => with(Modifiers::NONE, Key::F5),
             Self::SwitchTheme => with(Modifiers::COMMAND, Key::T),
             Self::Show(Tab::Options) => with(Modifiers::COMMAND, Key::Num3),
+            Self::Show(Tab::Model) => with(Modifiers::COMMAND, Key::Num4),
             Self::Fit(None) => with(Modifiers::COMMAND, Key::F),
             Self::Undo => with(Modifiers::COMMAND, Key::Z),
             Self::Redo => with(shift, Key::Z),

@@ -18,6 +18,8 @@ use crate::report::{self, Beside, ExpertPrice};
 use super::basis::{Basis, BesideKey};
 use super::chooser::{PathChooser, PathRequest, Purpose};
 use super::fitting::{self, Answer};
+use super::inspector::Inspected;
+use super::local::Heard;
 use super::opened::{self, Content, Opened};
 use super::sweep::{self, Curve, SweepKey};
 
@@ -44,6 +46,12 @@ pub(crate) enum Task {
     Fit,
     /// Asking what experts in main memory cost.
     Price,
+    /// Looking for models on this computer.
+    Scan,
+    /// Saying what the model is.
+    Inspect,
+    /// Watching the model's file.
+    Watch,
 }
 
 /// News from a thread.
@@ -97,6 +105,12 @@ pub(crate) enum News {
     Fitted(Box<Basis>, Box<Answer>),
     /// What experts in main memory cost is known.
     Priced(Box<Basis>, Vec<ExpertPrice>),
+    /// Something was heard of the models on this computer.
+    Heard(Box<Heard>),
+    /// What the model is.
+    Inspected(Box<Inspected>),
+    /// The model's file is not as it was.
+    Changed(PathBuf),
     /// A sweep is done.
     Swept(Box<SweepKey>, Box<Curve>),
 }
@@ -128,10 +142,14 @@ fn survived<T>(work: impl FnOnce() -> T) -> Option<T> {
 pub(crate) struct Jobs {
     context: Context,
     threads: Threads,
-    sender: Sender<(Task, Option<News>)>,
-    receiver: Receiver<(Task, Option<News>)>,
-    running: Vec<Task>,
+    sender: Sender<Message>,
+    receiver: Receiver<Message>,
+    running: Vec<(Task, u64)>,
+    tickets: u64,
 }
+
+/// What a thread sends: whose it is, and news, or none where it has ended.
+type Message = ((Task, u64), Option<News>);
 
 impl Jobs {
     /// Nothing under way; finished work wakes the window of `context`.
@@ -143,12 +161,13 @@ impl Jobs {
             sender,
             receiver,
             running: Vec::new(),
+            tickets: 0,
         }
     }
 
     /// Is work of this kind under way?
     pub(crate) fn busy(&self, task: Task) -> bool {
-        self.running.contains(&task)
+        self.running.iter().any(|(running, _)| *running == task)
     }
 
     /// Looks at the machine.
@@ -253,20 +272,41 @@ impl Jobs {
     /// What has come in since the last call.
     pub(crate) fn news(&mut self) -> Vec<News> {
         let mut all = Vec::new();
-        while let Ok((task, news)) = self.receiver.try_recv() {
+        while let Ok((of, news)) = self.receiver.try_recv() {
+            // Nobody waits for what was given up.
+            if !self.running.contains(&of) {
+                continue;
+            }
             match news {
                 Some(news) => all.push(news),
-                None => self.running.retain(|running| *running != task),
+                None => self.running.retain(|running| *running != of),
             }
         }
         all
     }
 
+    /// Gives up work: it may go on, and what it comes to is not heard of.
+    pub(crate) fn abandon(&mut self, task: Task) {
+        self.running.retain(|(running, _)| *running != task);
+    }
+
+    /// Does work run beside the window?
+    pub(super) const fn on_threads(&self) -> bool {
+        matches!(self.threads, Threads::Real)
+    }
+
     /// Starts work, unless work of its kind is under way.
-    fn start(&mut self, task: Task, name: &str, work: impl FnOnce(&dyn Fn(News)) + Send + 'static) {
+    pub(super) fn start(
+        &mut self,
+        task: Task,
+        name: &str,
+        work: impl FnOnce(&dyn Fn(News)) + Send + 'static,
+    ) {
         if self.busy(task) {
             return;
         }
+        self.tickets += 1;
+        let task = (task, self.tickets);
         self.running.push(task);
         let done = Done {
             task,
@@ -288,8 +328,8 @@ impl Jobs {
 
 /// Reports the end of a task when it goes, however it goes.
 struct Done {
-    task: Task,
-    sender: Sender<(Task, Option<News>)>,
+    task: (Task, u64),
+    sender: Sender<Message>,
     context: Context,
 }
 
@@ -350,6 +390,18 @@ mod tests {
     fn work_that_panics_comes_to_nothing() {
         assert_eq!(survived(|| 1), Some(1));
         assert_eq!(survived(|| -> u8 { panic!("on purpose") }), None);
+    }
+
+    #[test]
+    fn what_was_given_up_is_not_heard_of() {
+        let mut jobs = Jobs::new(Context::default(), Threads::Inline);
+        let tell = |tell: &dyn Fn(News)| tell(News::Changed(PathBuf::new()));
+        jobs.start(Task::Watch, "first", tell);
+        jobs.abandon(Task::Watch);
+        assert!(!jobs.busy(Task::Watch));
+        jobs.start(Task::Watch, "second", tell);
+        assert_eq!(jobs.news().len(), 1);
+        assert!(!jobs.busy(Task::Watch));
     }
 
     #[test]

@@ -83,6 +83,11 @@ impl Library {
             .find(|entry| entry.id.eq_ignore_ascii_case(id))
     }
 
+    /// Is it a preset of the user's own?
+    pub(crate) fn is_of_user(&self, id: &str) -> bool {
+        self.models.is_of_user(id)
+    }
+
     /// The model of a preset.
     ///
     /// # Errors

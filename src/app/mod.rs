@@ -15,9 +15,12 @@ mod fonts;
 mod format;
 mod history;
 mod icon;
+mod inspector;
 pub mod jobs;
 mod library;
 mod live;
+mod local;
+mod models;
 mod news;
 pub mod notice;
 mod opened;
@@ -32,6 +35,7 @@ mod sweep;
 pub mod tab;
 pub mod texts;
 pub mod theme;
+mod watch;
 mod widgets;
 
 use std::path::PathBuf;
@@ -39,21 +43,26 @@ use std::sync::Arc;
 
 use eframe::egui::{Context, Ui, ViewportCommand};
 
+use crate::plain::one_line;
 use crate::plan::Plan;
+use crate::source::library::Places;
 
 use chooser::PathChooser;
 use command::{Command, Queue};
 use document::Document;
 use fitting::Fitting;
 use history::Edit;
+use inspector::Inspector;
 use jobs::{Detector, Jobs, Threads};
 use library::Library;
 use live::Live;
+use local::Local;
 use notice::Topic;
 use preferences::Preferences;
 use state::{Dialog, SetAside, UiState};
 use subject::Subjects;
 use texts::Texts;
+use watch::Watch;
 
 pub use run::{Error, Options, run};
 
@@ -69,6 +78,8 @@ pub struct Surroundings {
     pub preferences_file: Option<PathBuf>,
     /// Folder with the user's own presets; absent: none.
     pub presets: Option<PathBuf>,
+    /// Where programs keep models on this computer; absent: none are looked for.
+    pub places: Option<Places>,
     /// What to open at first.
     pub open: Option<PathBuf>,
 }
@@ -86,6 +97,9 @@ pub struct App {
     subjects: Subjects,
     fitting: Fitting,
     library: Library,
+    local: Local,
+    inspector: Inspector,
+    watch: Watch,
     jobs: Jobs,
     queue: Queue,
     texts: &'static Texts,
@@ -105,6 +119,7 @@ impl App {
             threads,
             preferences_file,
             presets,
+            places,
             open,
         } = surroundings;
         theme::install(context);
@@ -117,6 +132,9 @@ impl App {
             subjects: Subjects::default(),
             fitting: Fitting::default(),
             library: Library::new(presets.as_deref()),
+            local: Local::new(places),
+            inspector: Inspector::default(),
+            watch: Watch::default(),
             jobs: Jobs::new(context.clone(), threads),
             queue: Queue::default(),
             texts: &texts::ENGLISH,
@@ -142,6 +160,7 @@ impl App {
             changed |= self.refresh();
         }
         self.price(&context, changed);
+        self.follow_models(&context);
         if self.state.dialog.is_none() {
             self.queue.send_shortcuts(&context);
         }
@@ -157,7 +176,14 @@ impl App {
         );
         self.inputs(ui);
         self.launch(ui);
-        panels::notices(ui, self.texts, &mut self.state.notices);
+        let opening = self.jobs.busy(jobs::Task::Open);
+        panels::notices(
+            ui,
+            self.texts,
+            &mut self.state.notices,
+            opening,
+            &mut self.queue,
+        );
         self.picture(ui);
         dialogs::drop_hint(&context, self.texts);
         dialogs::show(
@@ -225,6 +251,8 @@ impl App {
         } else {
             self.restart = true;
         }
+        self.state.stale = false;
+        self.state.forget_failure(Topic::Source);
         self.state.engines.clear();
         let launch = &mut self.document.plan.launch;
         let of_last_model = SetAside {
@@ -266,6 +294,8 @@ impl App {
             library: &self.library,
             subjects: &self.subjects,
             live: &self.live,
+            local: &self.local,
+            folders: &self.preferences.model_folders,
             detecting: self.jobs.busy(jobs::Task::Detect),
         };
         panels::inputs(
@@ -291,11 +321,13 @@ impl App {
 
     fn picture(&mut self, ui: &mut Ui) {
         let basis = self.live.basis(&self.document.plan);
+        let model = self.subjects.model.ready();
         let context = panels::Picture {
             texts: self.texts,
             live: &self.live,
             subjects: &self.subjects,
             fitting: &self.fitting,
+            inspected: model.and_then(|model| self.inspector.of(model)),
             answer: basis.and_then(|basis| self.fitting.answer(&basis)),
         };
         let wanted = panels::picture(
@@ -326,7 +358,7 @@ impl App {
         let mark = if self.document.unsaved() { "• " } else { "" };
         let title = format!(
             "{mark}{} — {}",
-            name.as_deref().unwrap_or(self.texts.untitled),
+            one_line(name.as_deref().unwrap_or(self.texts.untitled)),
             self.texts.product
         );
         if title != self.state.title {
@@ -337,10 +369,12 @@ impl App {
 
     /// Nothing is under way or out of date.
     pub fn settled(&self) -> bool {
-        use jobs::Task::{Beside, Detect, Draft, Fit, Model, Open, Price, Sweep};
-        ![Detect, Open, Model, Draft, Beside, Sweep, Fit, Price]
-            .into_iter()
-            .any(|task| self.jobs.busy(task))
+        use jobs::Task::{Beside, Detect, Draft, Fit, Inspect, Model, Open, Price, Sweep};
+        ![
+            Detect, Open, Model, Draft, Beside, Sweep, Fit, Price, Inspect,
+        ]
+        .into_iter()
+        .any(|task| self.jobs.busy(task))
     }
 
     /// How often a report was made so far; it stands still while nothing changes.

@@ -60,6 +60,9 @@ impl App {
                     path,
                     result,
                 } => self.saved(content, path, result),
+                News::Heard(heard) => self.local.take(*heard),
+                News::Inspected(inspected) => self.inspector.keep(*inspected),
+                News::Changed(path) => self.source_changed(&path),
                 News::Swept(key, curve) => self.live.keep_curve(*key, *curve),
                 News::Priced(basis, prices) => self.live.keep_prices(*basis, prices),
                 News::Fitted(basis, answer) => self.fitting.keep(*basis, *answer),
@@ -102,6 +105,7 @@ impl App {
             }
             Command::OpenModelFile => self.ask(Purpose::ModelFile),
             Command::OpenModelFolder => self.ask(Purpose::ModelFolder),
+            Command::Models(command) => self.run_model_command(command, context),
             Command::Detect => self.detect_again(),
             Command::CopyReport => {
                 if let Some(detection) = &self.subjects.detection {
@@ -139,7 +143,7 @@ impl App {
         }
     }
 
-    fn copy(&mut self, text: String, context: &Context) {
+    pub(super) fn copy(&mut self, text: String, context: &Context) {
         context.copy_text(text);
         self.state.tell(Topic::Copy, self.texts.copied.to_owned());
     }
@@ -184,7 +188,7 @@ impl App {
     }
 
     /// Asks for a path with the desktop's dialog.
-    fn ask(&mut self, purpose: Purpose) {
+    pub(super) fn ask(&mut self, purpose: Purpose) {
         let request = PathRequest {
             purpose,
             title: purpose.title(self.texts),
@@ -236,6 +240,7 @@ impl App {
             Purpose::Open
             | Purpose::ModelFile
             | Purpose::ModelFolder
+            | Purpose::LibraryFolder
             | Purpose::BesidePlan
             | Purpose::OpenReport => String::new(),
         }
@@ -245,6 +250,8 @@ impl App {
         if purpose == Purpose::BesidePlan {
             self.state.path_taken(purpose.topic());
             self.add_beside(&path);
+        } else if purpose == Purpose::LibraryFolder {
+            self.add_model_folder(&path);
         } else if purpose.saves() {
             self.write(purpose, path, overwrite);
         } else {

@@ -24,4 +24,6 @@ pub enum Topic {
     Copy,
     /// Settings that the window chose.
     Fit,
+    /// The file that the plan's model was read from.
+    Source,
 }

@@ -24,6 +24,8 @@ pub struct Preferences {
     pub window: (f32, f32),
     /// Plans last opened or saved, the newest first.
     pub recent: Vec<PathBuf>,
+    /// Folders in which to look for models, beside those of other programs.
+    pub model_folders: Vec<PathBuf>,
 }
 
 /// Which colours to use.
@@ -56,6 +58,7 @@ impl Default for Preferences {
             target: String::new(),
             window: (1440.0, 900.0),
             recent: Vec::new(),
+            model_folders: Vec::new(),
         }
     }
 }

@@ -9,6 +9,7 @@ use eframe::egui::{Context, Event, RawInput, Ui, Vec2, ViewportBuilder};
 
 use crate::catalog::gpus::GpuCatalog;
 use crate::hardware::probe::{self, Sources};
+use crate::source::library::Places;
 use crate::store::Folders;
 
 use super::chooser::DesktopChooser;
@@ -105,6 +106,7 @@ pub fn run(options: Options) -> Result<(), Error> {
         threads: Threads::Real,
         preferences_file: file,
         presets: folders.as_ref().map(Folders::presets),
+        places: folders.as_ref().map(|_| Places::of_user()),
         open: path,
     };
     open(preferences, surroundings, size, screenshot.clone())?;

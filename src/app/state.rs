@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::plain::one_line;
 use crate::projection::Category;
 
 use super::aside::Aside;
@@ -17,6 +18,10 @@ pub struct UiState {
     pub tab: Tab,
     /// The list of models.
     pub models: Search,
+    /// Where the list of models takes them from.
+    pub shelf: Shelf,
+    /// The model's file is not as it was when it was read.
+    pub stale: bool,
     /// The list of machines.
     pub machines: Search,
     /// The list of GPUs to add.
@@ -49,6 +54,21 @@ pub struct UiState {
     pub quitting: bool,
     /// Title last given to the window.
     pub title: String,
+}
+
+/// Where models are taken from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shelf {
+    /// The catalogue.
+    #[default]
+    Presets,
+    /// This computer.
+    Local,
+}
+
+impl Shelf {
+    /// Every one, in order.
+    pub const ALL: [Self; 2] = [Self::Presets, Self::Local];
 }
 
 /// A list that is searched by typing.
@@ -111,7 +131,7 @@ impl UiState {
             .retain(|notice| notice.failed && notice.topic != topic);
         self.notices.push(Notice {
             topic,
-            text,
+            text: one_line(&text),
             failed: false,
             until: None,
         });
@@ -139,13 +159,13 @@ impl UiState {
         }) = &mut self.dialog
             && purpose.topic() == topic
         {
-            *problem = Some(text);
+            *problem = Some(one_line(&text));
             return;
         }
         self.notices.retain(|notice| notice.topic != topic);
         self.notices.push(Notice {
             topic,
-            text,
+            text: one_line(&text),
             failed: true,
             until: None,
         });

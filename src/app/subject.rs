@@ -7,6 +7,7 @@ use crate::hardware::Machine;
 use crate::hardware::detection::{DetectedCard, Detection};
 use crate::hardware::probe::Progress;
 use crate::model::Model;
+use crate::plain::one_line;
 use crate::plan::{MachineRef, ModelRef, Plan};
 use crate::report::Beside;
 
@@ -186,7 +187,7 @@ impl Subjects {
         if reference == Some(read) {
             *place = match result {
                 Ok(model) => Found::Ready(Arc::from(model)),
-                Err(error) => Found::Failed(format!("{error:#}")),
+                Err(error) => Found::Failed(one_line(&format!("{error:#}"))),
             };
         }
     }
@@ -203,6 +204,16 @@ impl Subjects {
             Ok(beside) => Found::Ready(Arc::new(beside)),
             Err(reason) => Found::Failed(reason),
         };
+    }
+
+    /// The model is read again.
+    pub(crate) fn forget_model(&mut self) {
+        self.model_of = None;
+    }
+
+    /// The model is waited for no longer.
+    pub(crate) fn give_up(&mut self, reason: &str) {
+        self.model = Found::Failed(reason.to_owned());
     }
 
     /// Plans beside this one are read again.
@@ -237,7 +248,7 @@ fn find_model(
     Some(match &reference.preset {
         Some(_) => match library.model(reference) {
             Ok(model) => Found::Ready(model),
-            Err(reason) => Found::Failed(reason),
+            Err(reason) => Found::Failed(one_line(&reason)),
         },
         // The thread is not free.
         None if !reference.is_empty() && jobs.busy(task) => return None,

@@ -12,11 +12,13 @@ pub enum Tab {
     Curves,
     /// What else would be good.
     Options,
+    /// What the model is.
+    Model,
 }
 
 impl Tab {
     /// Every tab, in order.
-    pub const ALL: [Self; 3] = [Self::Memory, Self::Curves, Self::Options];
+    pub const ALL: [Self; 4] = [Self::Memory, Self::Curves, Self::Options, Self::Model];
 
     /// What the tab is called.
     pub const fn text(self, texts: &Texts) -> &'static str {
@@ -24,6 +26,7 @@ impl Tab {
             Self::Memory => texts.tab_memory,
             Self::Curves => texts.tab_curves,
             Self::Options => texts.tab_options,
+            Self::Model => texts.tab_model,
         }
     }
 }

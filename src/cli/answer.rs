@@ -3,7 +3,10 @@
 use std::io::{self, ErrorKind, Write as _};
 use std::process::ExitCode;
 
+use plimsoll::plain::steers;
 use serde::Serialize;
+
+pub(crate) use plimsoll::plain::one_line;
 
 /// A command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,32 +71,6 @@ pub(crate) fn complain(failure: &Failure) {
     writeln!(io::stderr().lock(), "plimsoll: {message}").ok();
 }
 
-/// Most letters of a complaint; more than this quotes something that nobody wrote by hand.
-const MOST_LETTERS: usize = 2_000;
-
-/// A message that quotes what a file or an argument says, as one line that cannot steer a terminal.
-pub(crate) fn one_line(message: &str) -> String {
-    let mut letters = message.chars();
-    let mut line: String = letters
-        .by_ref()
-        .take(MOST_LETTERS)
-        .map(|letter| if steers(letter) { ' ' } else { letter })
-        .collect();
-    if letters.next().is_some() {
-        line.push('…');
-    }
-    line
-}
-
-/// Control characters, line ends of Unicode, and the marks that turn the direction of writing.
-fn steers(letter: char) -> bool {
-    letter.is_control()
-        || matches!(
-            letter,
-            '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        )
-}
-
 /// Text for people with names in it that come from a file: nothing but its line ends steers the terminal.
 pub(super) fn print_plain(text: &str) -> Result<(), Failure> {
     let plain: String = text
@@ -152,13 +129,5 @@ mod tests {
         assert!(!text.chars().any(|letter| letter != '\n' && steers(letter)));
         let back: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(back, value);
-    }
-
-    #[test]
-    fn complaints_are_one_line_that_steers_nothing() {
-        assert_eq!(one_line("a\nb\u{1b}[31mc\u{202e}d\u{85}e"), "a b [31mc d e");
-        assert_eq!(one_line("“ü” 模型"), "“ü” 模型");
-        let long = one_line(&"x".repeat(100_000));
-        assert_eq!(long.chars().count(), MOST_LETTERS + 1);
     }
 }

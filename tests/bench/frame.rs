@@ -44,6 +44,7 @@ impl Bench {
                 threads: Threads::Inline,
                 preferences_file: None,
                 presets: None,
+                places: None,
                 open: None,
             },
         );

@@ -1,6 +1,7 @@
 //! The application on a desk without a display: a machine that is made up, dialogs that answer by themselves, and no
 //! threads.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -15,8 +16,10 @@ use plimsoll::app::preferences::Preferences;
 use plimsoll::app::{App, Surroundings, theme};
 use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::MachineCatalog;
+use plimsoll::hardware::Os;
 use plimsoll::hardware::detection::{DetectedCard, Detection};
 use plimsoll::hardware::facts::{CardFacts, HostFacts};
+use plimsoll::source::library::Places;
 use plimsoll::units::Bytes;
 
 use crate::pixels::Rasteriser;
@@ -75,6 +78,17 @@ pub(crate) fn detected(preset: &str) -> Detection {
     }
 }
 
+/// What somebody has.
+#[derive(Default)]
+pub(crate) struct Belongings {
+    /// The home folder, where programs keep models.
+    pub(crate) home: Option<PathBuf>,
+    /// Folders in which to look for models.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The folder of own presets.
+    pub(crate) presets: Option<PathBuf>,
+}
+
 impl Desk {
     /// A window on a machine like this preset.
     pub(crate) fn new(preset: &str) -> Self {
@@ -92,6 +106,21 @@ impl Desk {
         theme: Theme,
         size: [f32; 2],
     ) -> Self {
+        Self::with(detection, file, theme, size, Belongings::default())
+    }
+
+    /// A window of somebody who has models, folders and presets.
+    pub(crate) fn with(
+        detection: Detection,
+        file: Option<&Path>,
+        theme: Theme,
+        size: [f32; 2],
+        own: Belongings,
+    ) -> Self {
+        let preferences = Preferences {
+            model_folders: own.folders,
+            ..Preferences::default()
+        };
         let answers = Arc::new(Answers::default());
         let chooser: Arc<dyn PathChooser> = Arc::clone(&answers) as Arc<dyn PathChooser>;
         let stage = Stage {
@@ -101,7 +130,13 @@ impl Desk {
                 detector: Arc::new(move |_| detection.clone()),
                 threads: Threads::Inline,
                 preferences_file: None,
-                presets: None,
+                presets: own.presets,
+                places: own.home.map(|home| Places {
+                    root: home.join("root"),
+                    home: Some(home),
+                    environment: BTreeMap::new(),
+                    os: Os::Linux,
+                }),
                 open: file.map(Path::to_owned),
             }),
         };
@@ -116,12 +151,11 @@ impl Desk {
                 context.set_theme(theme);
             })
             .build_ui_state(
-                |ui, stage: &mut Stage| {
+                move |ui, stage: &mut Stage| {
                     let Stage { app, pieces } = stage;
                     let app = app.get_or_insert_with(|| {
                         let theme = ui.ctx().theme();
-                        let app =
-                            App::new(ui.ctx(), Preferences::default(), pieces.take().unwrap());
+                        let app = App::new(ui.ctx(), preferences.clone(), pieces.take().unwrap());
                         ui.ctx().set_theme(theme);
                         app
                     });

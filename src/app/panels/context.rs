@@ -1,10 +1,13 @@
 //! What panels look at and do not change.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::fitting::{Answer, Fitting};
+use crate::app::inspector::Inspected;
 use crate::app::library::Library;
 use crate::app::live::Live;
+use crate::app::local::Local;
 use crate::app::subject::Subjects;
 use crate::app::texts::Texts;
 
@@ -18,6 +21,10 @@ pub(crate) struct Inputs<'a> {
     pub(crate) subjects: &'a Subjects,
     /// What follows from the plan.
     pub(crate) live: &'a Live,
+    /// What was found on this computer.
+    pub(crate) local: &'a Local,
+    /// Folders that the user added.
+    pub(crate) folders: &'a [PathBuf],
     /// The machine is being looked at.
     pub(crate) detecting: bool,
 }
@@ -32,6 +39,8 @@ pub(crate) struct Picture<'a> {
     pub(crate) subjects: &'a Subjects,
     /// What was asked of the search for the best settings.
     pub(crate) fitting: &'a Fitting,
+    /// What the model is.
+    pub(crate) inspected: Option<&'a Inspected>,
     /// What it found last, and whether that is of the plan as it is.
     pub(crate) answer: Option<(&'a Arc<Answer>, bool)>,
 }

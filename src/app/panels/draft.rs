@@ -2,6 +2,7 @@
 
 use eframe::egui::{Label, RichText, Ui, Vec2};
 
+use crate::app::command::Queue;
 use crate::app::state::UiState;
 use crate::app::subject::Found;
 use crate::app::texts::fill;
@@ -16,7 +17,13 @@ use super::model_list::{chosen_name, list};
 const WIDTH: f32 = 168.0;
 
 /// Shows the choice of the draft model.
-pub(super) fn draft(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan, state: &mut UiState) {
+pub(super) fn draft(
+    ui: &mut Ui,
+    context: &Inputs<'_>,
+    plan: &mut Plan,
+    state: &mut UiState,
+    queue: &mut Queue,
+) {
     let texts = context.texts;
     let chosen = plan.draft.as_ref().and_then(chosen_name);
     let shown = chosen.as_deref().unwrap_or(texts.no_draft);
@@ -37,7 +44,8 @@ pub(super) fn draft(ui: &mut Ui, context: &Inputs<'_>, plan: &mut Plan, state: &
     };
     // A draft model has to know the same tokens.
     let vocabulary = context.subjects.model.ready().map(|model| model.vocab_size);
-    let taken = list(ui, &field, context, &mut state.drafts, vocabulary, below);
+    let list_state = (&mut state.drafts, &mut state.shelf);
+    let taken = list(ui, &field, context, list_state, vocabulary, queue, below);
     if none {
         plan.draft = None;
     } else if taken.is_some() {

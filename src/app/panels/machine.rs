@@ -85,7 +85,7 @@ fn list(
     };
     let search = &mut state.machines;
     let rows = |search: &str| rows(context, search);
-    if let Some(machine) = widgets::search_list(ui, field, &list, search, rows, report) {
+    if let Some(machine) = widgets::search_list(ui, field, &list, search, |_| {}, rows, report) {
         plan.machine = machine;
         plan.launch.gpus.clear();
     }
@@ -96,7 +96,8 @@ fn rows(context: &Inputs<'_>, search: &str) -> Vec<widgets::Found<Option<Machine
     let row = |name: &str, remark: &str, what| widgets::Found {
         name: name.to_owned(),
         remark: remark.to_owned(),
-        what,
+        hover: String::new(),
+        what: Some(what),
     };
     let mut rows = vec![row(texts.this_machine, texts.detected, None)];
     if let Some(detection) = &context.subjects.detection {

@@ -171,9 +171,10 @@ fn add_gpu(ui: &mut Ui, context: &Inputs<'_>, state: &mut UiState) -> Option<Str
                     Bytes::ZERO => String::new(),
                     nominal => format::capacity(nominal),
                 },
-                what: gpu.name.clone(),
+                hover: String::new(),
+                what: Some(gpu.name.clone()),
             })
             .collect()
     };
-    widgets::search_list(ui, &button, &list, &mut state.gpus, rows, |_| {})
+    widgets::search_list(ui, &button, &list, &mut state.gpus, |_| {}, rows, |_| {})
 }

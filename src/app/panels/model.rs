@@ -4,6 +4,7 @@ use eframe::egui::{Label, RichText, Ui};
 
 use crate::app::command::{Command, Queue};
 use crate::app::library;
+use crate::app::models::ModelCommand;
 use crate::app::state::UiState;
 use crate::app::subject::Found;
 use crate::app::texts::{Texts, fill};
@@ -32,10 +33,14 @@ pub(crate) fn model(
     let shown = chosen.as_deref().unwrap_or(texts.choose_a_model);
     let field = widgets::field(ui, texts.model, shown, "")
         .on_hover_text(Command::ChooseModel.hover(texts, ui.ctx()));
-    if let Some(model) = list(ui, &field, context, &mut state.models, None, |_| {}) {
+    let list_state = (&mut state.models, &mut state.shelf);
+    if let Some(model) = list(ui, &field, context, list_state, None, queue, |_| {}) {
         plan.model = model;
     }
-    facts(ui, context, plan);
+    facts(ui, context, plan, queue);
+    if state.stale {
+        stale(ui, texts, queue);
+    }
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0 * GRID;
         for command in [Command::OpenModelFile, Command::OpenModelFolder] {
@@ -48,11 +53,26 @@ pub(crate) fn model(
         }
     });
     if chosen.is_some() {
-        draft::draft(ui, context, plan, state);
+        draft::draft(ui, context, plan, state, queue);
     }
 }
 
-fn facts(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan) {
+/// The file is not as it was when it was read.
+fn stale(ui: &mut Ui, texts: &Texts, queue: &mut Queue) {
+    ui.horizontal(|ui| {
+        let text = RichText::new(texts.stale).text_style(theme::small());
+        ui.label(text.color(Tokens::of(ui).warn));
+        let again = Command::Models(ModelCommand::ReadAgain);
+        if widgets::link(ui, again.text(texts))
+            .on_hover_text(again.hover(texts, ui.ctx()))
+            .clicked()
+        {
+            queue.send(again);
+        }
+    });
+}
+
+fn facts(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan, queue: &mut Queue) {
     let texts = context.texts;
     match &context.subjects.model {
         Found::Absent => {}
@@ -60,6 +80,10 @@ fn facts(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan) {
             ui.horizontal(|ui| {
                 ui.spinner();
                 widgets::fact(ui, texts.reading_model);
+                let stop = Command::Models(ModelCommand::StopReading);
+                if widgets::link(ui, stop.text(texts)).clicked() {
+                    queue.send(stop);
+                }
             });
         }
         Found::Failed(reason) => {

@@ -4,13 +4,18 @@ use std::path::Path;
 
 use eframe::egui::{Response, Ui};
 
+use crate::app::command::Queue;
 use crate::app::library;
-use crate::app::state::Search;
+use crate::app::state::{Search, Shelf};
+use crate::app::texts::fill;
+use crate::app::theme::GRID;
 use crate::app::widgets::{self, SearchList};
-use crate::catalog::models::Entry;
+use crate::catalog::models::{Broken, Entry};
+use crate::plain::one_line;
 use crate::plan::ModelRef;
 
 use super::context::Inputs;
+use super::local;
 
 /// Vocabularies of one family are padded to different sizes; the engine takes such for one (llama.cpp 0.6.0-dev,
 /// common/speculative.cpp, `SPEC_VOCAB_MAX_SIZE_DIFFERENCE`).
@@ -23,16 +28,12 @@ fn is_near(size: Option<u64>, other: u64) -> bool {
 /// What a model is called, where one is chosen.
 pub(super) fn chosen_name(model: &ModelRef) -> Option<String> {
     if let Some(preset) = &model.preset {
-        return Some(preset.clone());
+        return Some(one_line(preset));
     }
     let file = model.path.as_ref().or(model.file.as_ref());
     let path = Path::new(file.or(model.repo.as_ref())?);
-    Some(
-        path.file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy()
-            .into_owned(),
-    )
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    Some(one_line(&name.to_string_lossy()))
 }
 
 /// The list below a field from which a model is taken; those of another vocabulary last, where one is asked for.
@@ -40,41 +41,113 @@ pub(super) fn list(
     ui: &Ui,
     field: &Response,
     context: &Inputs<'_>,
-    search: &mut Search,
+    (search, shelf): (&mut Search, &mut Shelf),
     vocabulary: Option<u64>,
+    queue: &mut Queue,
     below: impl FnOnce(&mut Ui),
 ) -> Option<ModelRef> {
     let texts = context.texts;
     let list = SearchList {
         hint: texts.search_models,
-        nothing: texts.no_model_found,
+        nothing: match shelf {
+            Shelf::Presets => texts.no_model_found,
+            Shelf::Local => texts.no_local_model,
+        },
         width: 540.0,
     };
-    let rows = |search: &str| {
-        let mut found = context.library.models.search(search);
-        let differs =
-            |entry: &Entry| vocabulary.is_some_and(|size| !is_near(entry.vocab_size, size));
-        // The order among equals stays.
-        found.sort_by_key(|entry| differs(entry));
-        found
-            .into_iter()
-            .map(|entry| {
-                let facts = library::facts(entry, texts);
-                widgets::Found {
-                    name: entry.title.clone(),
-                    remark: if differs(entry) {
-                        format!("{} · {facts}", texts.other_vocabulary)
-                    } else {
-                        facts
-                    },
-                    what: entry.id.clone(),
-                }
-            })
-            .collect()
+    let typed = search.text.clone();
+    let before = *shelf;
+    let above = |ui: &mut Ui| {
+        if shelves(ui, context, &typed, shelf) {
+            ui.ctx().request_repaint();
+        }
     };
-    let id = widgets::search_list(ui, field, &list, search, rows, below)?;
-    Some(ModelRef {
-        preset: Some(id),
-        ..ModelRef::default()
-    })
+    let rows = |search: &str| match before {
+        Shelf::Presets => presets(context, search, vocabulary),
+        Shelf::Local => local::rows(context, search),
+    };
+    let below = |ui: &mut Ui| {
+        if before == Shelf::Local {
+            local::below(ui, context, queue);
+        }
+        below(ui);
+    };
+    widgets::search_list(ui, field, &list, search, above, rows, below)
+}
+
+/// Where models are taken from, with how many are found there; says whether that was changed.
+fn shelves(ui: &mut Ui, context: &Inputs<'_>, typed: &str, shelf: &mut Shelf) -> bool {
+    let texts = context.texts;
+    let local = context.local.search(typed).len();
+    let words: Vec<String> = Shelf::ALL
+        .iter()
+        .map(|shelf| match shelf {
+            Shelf::Presets => texts.shelf_presets.to_owned(),
+            Shelf::Local if context.local.models.is_empty() => texts.shelf_local.to_owned(),
+            Shelf::Local => fill(texts.shelf_local_count, &[("count", &local.to_string())]),
+        })
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let chosen = Shelf::ALL.iter().position(|known| known == shelf);
+    let clicked = ui
+        .horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = GRID;
+            widgets::segmented(ui, &words, chosen.unwrap_or(0))
+        })
+        .inner;
+    let taken = clicked.and_then(|index| Shelf::ALL.get(index));
+    let changed = taken.is_some_and(|taken| taken != shelf);
+    if let Some(taken) = taken {
+        *shelf = *taken;
+    }
+    changed
+}
+
+fn presets(
+    context: &Inputs<'_>,
+    search: &str,
+    vocabulary: Option<u64>,
+) -> Vec<widgets::Found<ModelRef>> {
+    let texts = context.texts;
+    let mut found = context.library.models.search(search);
+    let differs = |entry: &Entry| vocabulary.is_some_and(|size| !is_near(entry.vocab_size, size));
+    // The order among equals stays.
+    found.sort_by_key(|entry| differs(entry));
+    let good = found.into_iter().map(|entry| {
+        let facts = library::facts(entry, texts);
+        let mine = context.library.is_of_user(&entry.id);
+        let facts = if mine {
+            format!("{} · {facts}", texts.own_preset)
+        } else {
+            facts
+        };
+        widgets::Found {
+            name: one_line(&entry.title),
+            remark: if differs(entry) {
+                format!("{} · {facts}", texts.other_vocabulary)
+            } else {
+                facts
+            },
+            hover: String::new(),
+            what: Some(ModelRef {
+                preset: Some(entry.id.clone()),
+                ..ModelRef::default()
+            }),
+        }
+    });
+    let broken = context.library.models.broken().iter();
+    good.chain(broken.filter(|_| search.is_empty()).map(broken_preset))
+        .collect()
+}
+
+/// A preset of the user that cannot be used, with the reason.
+fn broken_preset(broken: &Broken) -> widgets::Found<ModelRef> {
+    let name = broken.path.file_name().unwrap_or_default();
+    let reason = one_line(&broken.error.to_string());
+    widgets::Found {
+        name: one_line(&name.to_string_lossy()),
+        hover: one_line(&format!("{reason}: {}", broken.path.display())),
+        remark: reason,
+        what: None,
+    }
 }

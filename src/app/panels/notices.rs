@@ -2,6 +2,8 @@
 
 use eframe::egui::{Align, Frame, Label, Layout, Margin, Panel, RichText, Ui};
 
+use crate::app::command::{Command, Queue};
+use crate::app::models::ModelCommand;
 use crate::app::notice::Notice;
 use crate::app::texts::Texts;
 use crate::app::theme::{GRID, Tokens};
@@ -11,8 +13,14 @@ use crate::app::widgets;
 const STAY: f64 = 5.0;
 
 /// Shows messages. Good news goes by itself; bad news stays until it is closed.
-pub(crate) fn notices(ui: &mut Ui, texts: &Texts, notices: &mut Vec<Notice>) {
-    if notices.is_empty() {
+pub(crate) fn notices(
+    ui: &mut Ui,
+    texts: &Texts,
+    notices: &mut Vec<Notice>,
+    opening: bool,
+    queue: &mut Queue,
+) {
+    if notices.is_empty() && !opening {
         return;
     }
     let tokens = Tokens::of(ui);
@@ -26,6 +34,9 @@ pub(crate) fn notices(ui: &mut Ui, texts: &Texts, notices: &mut Vec<Notice>) {
         .frame(frame)
         .resizable(false)
         .show(ui, |ui| {
+            if opening {
+                reading(ui, texts, queue);
+            }
             for (index, notice) in notices.iter_mut().enumerate() {
                 let colour = if notice.failed {
                     tokens.bad
@@ -52,4 +63,16 @@ pub(crate) fn notices(ui: &mut Ui, texts: &Texts, notices: &mut Vec<Notice>) {
         notices.remove(index);
     }
     notices.retain(|notice| notice.until.is_none_or(|until| until > now));
+}
+
+/// A file is being read, which takes a while where the disk is slow.
+fn reading(ui: &mut Ui, texts: &Texts, queue: &mut Queue) {
+    ui.horizontal(|ui| {
+        ui.spinner();
+        ui.label(texts.reading_file);
+        let stop = Command::Models(ModelCommand::StopReading);
+        if widgets::link(ui, stop.text(texts)).clicked() {
+            queue.send(stop);
+        }
+    });
 }

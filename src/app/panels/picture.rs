@@ -19,7 +19,7 @@ use crate::report::Report;
 
 use super::bars::Judge;
 use super::context::Picture;
-use super::{advice, bars, curves, moments, options, speed, table, verdict};
+use super::{advice, bars, curves, inspection, moments, options, speed, table, verdict};
 
 /// Shows the picture; returns a sweep that is wanted and not there yet.
 pub(crate) fn picture(
@@ -40,7 +40,11 @@ pub(crate) fn picture(
                         Some(Ok(report)) => {
                             wanted = report_ui(ui, context, report, plan, state, queue);
                         }
-                        Some(Err(reason)) => problem(ui, context.texts, reason),
+                        Some(Err(reason)) => {
+                            problem(ui, context.texts, reason);
+                            ui.add_space(3.0 * GRID);
+                            inspection::inspection(ui, context, queue);
+                        }
                         None => empty(ui, context, queue),
                     });
                 });
@@ -81,6 +85,10 @@ fn report_ui(
         Tab::Curves => curves::curves(ui, context, report, plan, state),
         Tab::Options => {
             options::options(ui, context, queue);
+            None
+        }
+        Tab::Model => {
+            inspection::inspection(ui, context, queue);
             None
         }
     }

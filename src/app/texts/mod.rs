@@ -1,12 +1,14 @@
 //! Every word of the window, one table per language: a missing entry does not compile.
 
 mod english;
+mod fill;
 
 use crate::advisor::Objective;
 use crate::projection::Category;
 use crate::quality::Effect;
 
 pub use english::ENGLISH;
+pub use fill::fill;
 
 /// The words of one language. Names in braces are filled in by [`fill`].
 #[expect(missing_docs, reason = "each entry is its own documentation")]
@@ -36,6 +38,7 @@ pub struct Texts {
     pub save_launch_title: &'static str,
     pub model_file_title: &'static str,
     pub model_folder_title: &'static str,
+    pub library_folder_title: &'static str,
     pub open_report_title: &'static str,
     pub path: &'static str,
     pub path_hint: &'static str,
@@ -118,6 +121,43 @@ pub struct Texts {
     pub search_models: &'static str,
     pub no_model_found: &'static str,
     pub reading_model: &'static str,
+    pub look_again: &'static str,
+    pub look_again_help: &'static str,
+    pub stop: &'static str,
+    pub add_model_folder: &'static str,
+    pub add_model_folder_help: &'static str,
+    pub forget_folder: &'static str,
+    pub forget_folder_named: &'static str,
+    pub looking_in: &'static str,
+    pub looking_stopped: &'static str,
+    pub looked_through: &'static str,
+    pub shelf_presets: &'static str,
+    pub shelf_local: &'static str,
+    pub shelf_local_count: &'static str,
+    pub no_local_model: &'static str,
+    pub own_preset: &'static str,
+    pub reading_file: &'static str,
+    pub reading_stopped: &'static str,
+    pub read_again: &'static str,
+    pub read_again_help: &'static str,
+    pub stale: &'static str,
+    pub source_changed: &'static str,
+    pub source_gone: &'static str,
+    pub copy_inspection: &'static str,
+    pub copy_inspection_help: &'static str,
+    pub inspecting: &'static str,
+    pub hyper_parameters: &'static str,
+    pub layer_kinds: &'static str,
+    pub layers_which: &'static str,
+    pub tensors_by_kind: &'static str,
+    pub parameters_by_kind: &'static str,
+    pub tensors_by_type: &'static str,
+    pub files: &'static str,
+    pub tensor_figures: &'static str,
+    pub cache_growth: &'static str,
+    pub exact: &'static str,
+    pub by_configuration: &'static str,
+    pub assumed: &'static str,
     pub open_model_file: &'static str,
     pub open_model_file_help: &'static str,
     pub open_model_folder: &'static str,
@@ -160,6 +200,7 @@ pub struct Texts {
     pub tab_memory: &'static str,
     pub tab_curves: &'static str,
     pub tab_options: &'static str,
+    pub tab_model: &'static str,
     pub fit: &'static str,
     pub fit_help: &'static str,
     pub objectives_help: &'static str,
@@ -342,35 +383,9 @@ impl Texts {
     }
 }
 
-/// A text with the names in braces filled in.
-pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let mut text = String::with_capacity(template.len() + 16);
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once('{') {
-        text.push_str(before);
-        let Some((name, behind)) = after.split_once('}') else {
-            text.push('{');
-            rest = after;
-            break;
-        };
-        let value = values.iter().find(|(known, _)| *known == name);
-        text.push_str(value.map_or(name, |(_, value)| value));
-        rest = behind;
-    }
-    text.push_str(rest);
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_are_filled_in_once() {
-        assert_eq!(fill("{a} of {b}", &[("a", "{b}"), ("b", "2")]), "{b} of 2");
-        assert_eq!(fill("{a", &[("a", "1")]), "{a");
-        assert_eq!(fill("plain", &[]), "plain");
-    }
 
     #[test]
     fn categories_have_names() {

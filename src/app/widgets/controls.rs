@@ -26,6 +26,14 @@ pub(crate) fn fact(ui: &mut Ui, text: impl Into<String>) -> Response {
     ui.add(Label::new(text).wrap())
 }
 
+/// A line of small print, cut where it is too long.
+pub(crate) fn line(ui: &mut Ui, text: &str) -> Response {
+    let text = RichText::new(text)
+        .text_style(theme::small())
+        .color(Tokens::of(ui).text_weak);
+    ui.add(Label::new(text).truncate())
+}
+
 /// A label at the left, whatever `right` adds at the right. The label explains itself under the pointer.
 pub(crate) fn row<R>(
     ui: &mut Ui,

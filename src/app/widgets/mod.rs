@@ -12,8 +12,8 @@ mod within;
 
 pub(crate) use bar::{Axis, Segment, Whose, bar};
 pub(crate) use controls::{
-    chip, chip_accent, fact, field, field_of, focus_ring, ghost, line_edit, link, primary, reset,
-    row, section, segmented, switch, wrapped_link,
+    chip, chip_accent, fact, field, field_of, focus_ring, ghost, line, line_edit, link, primary,
+    reset, row, section, segmented, switch, wrapped_link,
 };
 pub(crate) use drop_down::{DropDown, drop_down};
 pub(crate) use glyph::{dot, mark, pin, theme_switch};

@@ -17,22 +17,26 @@ pub(crate) struct SearchList<'a> {
     pub(crate) width: f32,
 }
 
-/// One row: what it is, a remark, and what is taken.
+/// One row: what it is, a remark, and what is taken; nothing where it cannot be.
 pub(crate) struct Found<T> {
     /// What it is.
     pub(crate) name: String,
     /// What to know about it.
     pub(crate) remark: String,
+    /// More about it, under the pointer.
+    pub(crate) hover: String,
     /// What is taken.
-    pub(crate) what: T,
+    pub(crate) what: Option<T>,
 }
 
-/// Shows the list while it is open; returns what was taken. `rows` finds them; `below` adds what follows the list.
+/// Shows the list while it is open; returns what was taken. `above` adds what stands before the list, `rows` finds its
+/// rows, `below` adds what follows.
 pub(crate) fn search_list<T>(
     ui: &Ui,
     field: &Response,
     list: &SearchList<'_>,
     search: &mut Search,
+    above: impl FnOnce(&mut Ui),
     rows: impl FnOnce(&str) -> Vec<Found<T>>,
     below: impl FnOnce(&mut Ui),
 ) -> Option<T> {
@@ -51,6 +55,7 @@ pub(crate) fn search_list<T>(
         .width(list.width);
     let shown = popup.show(|ui| {
         let keys = keys(ui);
+        above(ui);
         let text = line_edit(&mut search.text)
             .hint_text(list.hint)
             .desired_width(f32::INFINITY);
@@ -69,12 +74,12 @@ pub(crate) fn search_list<T>(
         } else {
             clicked
         };
-        let taken = taken.and_then(|index| rows.into_iter().nth(index));
+        let taken = taken.and_then(|index| rows.into_iter().nth(index)?.what);
         if taken.is_some() {
             ui.close();
         }
         below(ui);
-        taken.map(|row| row.what)
+        taken
     });
     shown?.inner
 }
@@ -94,7 +99,17 @@ fn rows_ui<T>(
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             for (index, row) in rows.iter().enumerate() {
-                let response = popup_row(ui, index == cursor, &row.name, &row.remark);
+                let lit = index == cursor;
+                let show = |ui: &mut Ui| popup_row(ui, lit, &row.name, &row.remark);
+                // Rows that can be taken keep identities of their own: a scope has a counted one.
+                let mut response = if row.what.is_some() {
+                    show(ui)
+                } else {
+                    ui.add_enabled_ui(false, show).inner
+                };
+                if !row.hover.is_empty() {
+                    response = response.on_hover_text(&row.hover);
+                }
                 if index == cursor && follow {
                     response.scroll_to_me(None);
                 }

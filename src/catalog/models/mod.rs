@@ -137,6 +137,14 @@ impl ModelCatalog {
         &self.listing().entries
     }
 
+    /// Is the preset of this id one of the user's own?
+    pub fn is_of_user(&self, id: &str) -> bool {
+        let mut files = self.files.iter();
+        files.any(|file| {
+            matches!(file.content, Content::User(_)) && file.id.eq_ignore_ascii_case(id)
+        })
+    }
+
     /// Presets of the user that cannot be used.
     pub fn broken(&self) -> &[Broken] {
         &self.listing().broken

@@ -1,0 +1,155 @@
+//! What is done about models and where they come from.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui::{Context, Event};
+
+use super::App;
+use super::chooser::Purpose;
+use super::jobs::Task;
+use super::local::Stage;
+use super::notice::Topic;
+use super::state::Shelf;
+use super::texts::{Texts, fill};
+
+/// Something about models and where they come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelCommand {
+    /// Looks for models on this computer, from the beginning.
+    Scan,
+    /// Looks no further.
+    StopScan,
+    /// Asks for a folder in which to look for models.
+    AddFolder,
+    /// Looks no longer in a folder that the user added.
+    ForgetFolder(PathBuf),
+    /// Waits no longer for a file that is being read.
+    StopReading,
+    /// Reads the model's file again.
+    ReadAgain,
+    /// Puts what the model is on the clipboard, as JSON.
+    CopyInspection,
+}
+
+impl ModelCommand {
+    /// What a button says.
+    pub(super) const fn text(&self, texts: &Texts) -> &'static str {
+        match self {
+            Self::Scan => texts.look_again,
+            Self::StopScan | Self::StopReading => texts.stop,
+            Self::AddFolder => texts.add_model_folder,
+            Self::ForgetFolder(_) => texts.forget_folder,
+            Self::ReadAgain => texts.read_again,
+            Self::CopyInspection => texts.copy_inspection,
+        }
+    }
+
+    /// What it does, in a sentence; empty where the text says it all.
+    pub(super) const fn tooltip(&self, texts: &Texts) -> &'static str {
+        match self {
+            Self::Scan => texts.look_again_help,
+            Self::AddFolder => texts.add_model_folder_help,
+            Self::ReadAgain => texts.read_again_help,
+            Self::CopyInspection => texts.copy_inspection_help,
+            Self::StopScan | Self::ForgetFolder(_) | Self::StopReading => "",
+        }
+    }
+}
+
+impl App {
+    /// Does what a command about models says.
+    pub(super) fn run_model_command(&mut self, command: ModelCommand, context: &Context) {
+        match command {
+            ModelCommand::Scan => self.scan(),
+            ModelCommand::StopScan => self.local.stop(),
+            ModelCommand::AddFolder => self.ask(Purpose::LibraryFolder),
+            ModelCommand::ForgetFolder(folder) => {
+                let folders = &mut self.preferences.model_folders;
+                folders.retain(|known| *known != folder);
+                self.scan();
+            }
+            ModelCommand::StopReading => self.stop_reading(),
+            ModelCommand::ReadAgain => {
+                self.state.stale = false;
+                self.state.forget_failure(Topic::Source);
+                self.subjects.forget_model();
+            }
+            ModelCommand::CopyInspection => {
+                let inspection = self.inspected().map(|known| &known.inspection);
+                let text = inspection.map(|known| serde_json::to_string_pretty(&**known));
+                if let Some(Ok(text)) = text {
+                    self.copy(text, context);
+                }
+            }
+        }
+    }
+
+    fn scan(&mut self) {
+        let folders = self.preferences.model_folders.clone();
+        self.local.look(folders, &mut self.jobs);
+    }
+
+    /// Looks in one more folder, now and from now on.
+    pub(super) fn add_model_folder(&mut self, path: &Path) {
+        self.state.path_taken(Topic::Open);
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let folders = &mut self.preferences.model_folders;
+        if !folders.contains(&path) {
+            folders.push(path);
+        }
+        self.state.shelf = Shelf::Local;
+        self.state.models.asked = true;
+        self.scan();
+    }
+
+    fn stop_reading(&mut self) {
+        self.jobs.abandon(Task::Open);
+        self.state.dropped = None;
+        if self.jobs.busy(Task::Model) {
+            self.jobs.abandon(Task::Model);
+            self.subjects.give_up(self.texts.reading_stopped);
+        }
+    }
+
+    /// What the model on the desk is, where it is known.
+    pub(super) fn inspected(&self) -> Option<&super::inspector::Inspected> {
+        self.inspector.of(self.subjects.model.ready()?)
+    }
+
+    /// Asks what the model is, watches its files, and begins to look for models once somebody wants to see them.
+    pub(super) fn follow_models(&mut self, context: &Context) {
+        if self.state.shelf == Shelf::Local && self.local.stage == Stage::Unasked {
+            self.scan();
+        }
+        let path = self.document.plan.model.path.as_ref().map(PathBuf::from);
+        if let Some(model) = self.subjects.model.ready() {
+            self.inspector.refresh(model, path, &mut self.jobs);
+            if let Some(known) = self.inspector.of(model) {
+                self.watch.follow(known.source.as_ref(), &mut self.jobs);
+            }
+        } else if self.document.plan.model.path.is_none() {
+            self.watch.follow(None, &mut self.jobs);
+        }
+        let back = |event: &Event| matches!(event, Event::WindowFocused(true));
+        if context.input(|input| input.events.iter().any(back)) {
+            self.watch.look(&mut self.jobs);
+        }
+    }
+
+    /// The model's file is not as it was. What was read of it stays.
+    pub(super) fn source_changed(&mut self, path: &Path) {
+        if self.state.stale || self.document.plan.model.path.as_deref().map(Path::new) != Some(path)
+        {
+            return;
+        }
+        self.state.stale = true;
+        let text = if path.exists() {
+            self.texts.source_changed
+        } else {
+            self.texts.source_gone
+        };
+        let shown = path.display().to_string();
+        self.state
+            .fail(Topic::Source, fill(text, &[("path", &shown)]));
+    }
+}

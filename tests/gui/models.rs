@@ -1,0 +1,179 @@
+//! Models of one's own: opened, listed, told, watched.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui::{Event, Role, Theme};
+use plimsoll::plan::ModelRef;
+
+use crate::desk::{Belongings, Desk, detected};
+
+const CONFIG: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024,
+    "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
+    "intermediate_size": 3072, "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": true}"#;
+
+/// A folder with a configuration and a file of weights.
+fn model(folder: &Path, name: &str) -> PathBuf {
+    let model = folder.join(name);
+    std::fs::create_dir_all(&model).unwrap();
+    std::fs::write(model.join("config.json"), CONFIG).unwrap();
+    let header = r#"{"model.norm.weight":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    file.extend_from_slice(&[0; 8]);
+    std::fs::write(model.join("model.safetensors"), file).unwrap();
+    model
+}
+
+fn owner(own: Belongings) -> Desk {
+    let machine = detected("1x-rtx-4090");
+    Desk::with(machine, None, Theme::Dark, [1440.0, 900.0], own)
+}
+
+fn path_of(desk: &Desk) -> Option<&str> {
+    desk.app().document.plan.model.path.as_deref()
+}
+
+#[test]
+fn a_tab_tells_what_the_model_is() {
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "deepseek r1");
+    desk.click(Role::Tab, "Model");
+    desk.sees("num_hidden_layers: 61");
+    desk.sees("58 layers (3–60)");
+    desk.sees("experts, 97.4 %, 654 B");
+    desk.sees("KiB per token");
+    desk.sees("Counted from the configuration");
+    desk.click(Role::Button, "Copy as JSON");
+    desk.sees("Copied to the clipboard");
+}
+
+#[test]
+fn a_folder_that_falls_on_the_window_is_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = model(folder.path(), "mine");
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.drop_file(&path);
+    assert_eq!(path_of(&desk), path.to_str());
+    desk.sees("Fits");
+    desk.click(Role::Tab, "Model");
+    desk.sees("num_hidden_layers: 28");
+    desk.sees("config.json: ");
+    desk.sees("model.safetensors: ");
+}
+
+#[test]
+fn a_file_that_changes_is_told_and_its_last_reading_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = model(folder.path(), "mine");
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.drop_file(&path);
+    desk.harness.event(Event::WindowFocused(true));
+    desk.run();
+    desk.misses("has changed");
+
+    let other = CONFIG.replace("28", "280");
+    std::fs::write(path.join("config.json"), other).unwrap();
+    desk.harness.event(Event::WindowFocused(true));
+    desk.run();
+    desk.sees("mine has changed on disk");
+    desk.click(Role::Tab, "Model");
+    desk.sees("num_hidden_layers: 28");
+    desk.click(Role::Button, "Read again");
+    desk.sees("num_hidden_layers: 280");
+    desk.misses("has changed");
+
+    std::fs::remove_dir_all(&path).unwrap();
+    desk.harness.event(Event::WindowFocused(true));
+    desk.run();
+    desk.sees("mine is no longer there");
+    desk.sees("num_hidden_layers: 280");
+}
+
+#[test]
+fn models_on_this_computer_are_listed_and_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let kept = folder.path().join("kept");
+    std::fs::create_dir_all(&home).unwrap();
+    let path = model(&kept, "My own merge");
+    std::fs::write(kept.join("broken.gguf"), b"GGUF").unwrap();
+    let mut desk = owner(Belongings {
+        home: Some(home),
+        folders: vec![kept.clone()],
+        ..Belongings::default()
+    });
+    desk.click(Role::ComboBox, "Model");
+    desk.misses("My own merge");
+    desk.click(Role::RadioButton, "On this computer");
+    desk.sees("My own merge");
+    desk.sees("1 models on this computer");
+    desk.sees("broken.gguf");
+    // What is broken cannot be taken.
+    desk.node(Role::ListBoxOption, "broken.gguf").click();
+    desk.run();
+    assert_eq!(path_of(&desk), None);
+    desk.type_text("merge");
+    desk.misses("broken.gguf");
+    desk.key(eframe::egui::Key::Enter);
+    assert_eq!(path_of(&desk), path.to_str());
+    desk.sees("Fits");
+
+    desk.click(Role::ComboBox, "Model");
+    let forget = format!("Look no longer in {}", kept.display());
+    desk.click(Role::Button, &forget);
+    assert!(desk.app().preferences.model_folders.is_empty());
+    desk.sees("0 models on this computer");
+}
+
+#[test]
+fn a_folder_is_added_and_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept");
+    model(&kept, "My own merge");
+    let mut desk = owner(Belongings {
+        home: Some(folder.path().join("home")),
+        ..Belongings::default()
+    });
+    desk.answer(&kept);
+    desk.click(Role::ComboBox, "Model");
+    desk.click(Role::RadioButton, "On this computer");
+    desk.sees("0 models on this computer");
+    desk.click(Role::Button, "Add folder…");
+    assert_eq!(desk.app().preferences.model_folders, [kept]);
+    desk.sees("My own merge");
+}
+
+#[test]
+fn presets_of_ones_own_are_marked_and_broken_ones_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let presets = folder.path();
+    std::fs::write(presets.join("garbled.toml"), "this is no preset").unwrap();
+    let mut desk = owner(Belongings {
+        presets: Some(presets.to_owned()),
+        ..Belongings::default()
+    });
+    desk.click(Role::ComboBox, "Model");
+    desk.sees("garbled.toml");
+    desk.node(Role::ListBoxOption, "garbled.toml").click();
+    desk.run();
+    assert_eq!(desk.app().document.plan.model, ModelRef::default());
+}
+
+/// A folder may be called anything.
+#[cfg(unix)]
+#[test]
+fn names_from_strangers_stay_in_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = model(folder.path(), "a\nb\u{202e}c\u{7}d");
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.drop_file(&path);
+    desk.click(Role::Tab, "Model");
+    desk.sees("a b c d");
+    for steering in ["\u{202e}", "\u{7}"] {
+        desk.misses(steering);
+    }
+    let missing = folder.path().join("no\u{202e}such\u{1b}[31m");
+    desk.drop_file(&missing);
+    desk.sees("no such [31m");
+    desk.misses("\u{1b}");
+}
