@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 
 use eframe::egui::{Context, Event};
 
+use crate::engine::{self, setting};
+use crate::plan::Value;
+
 use super::App;
 use super::chooser::Purpose;
 use super::jobs::Task;
 use super::local::Stage;
 use super::notice::Topic;
+use super::opened::Part;
 use super::state::Shelf;
 use super::texts::{Texts, fill};
 
@@ -134,6 +138,55 @@ impl App {
         if context.input(|input| input.events.iter().any(back)) {
             self.watch.look(&mut self.jobs);
         }
+    }
+
+    /// Takes up what goes with a model.
+    pub(super) fn use_part(&mut self, part: Part, path: &Path) {
+        self.document.step();
+        let plan = &mut self.document.plan;
+        let shown = path.display().to_string();
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let path = path.display().to_string();
+        let has =
+            |name| engine::find(&plan.engine).is_some_and(|own| setting::find(own, name).is_some());
+        let told = match part {
+            Part::Projector => {
+                plan.launch.mmproj_path = Some(path);
+                if has("mmproj") {
+                    plan.settings.insert("mmproj".to_owned(), Value::Bool(true));
+                }
+                self.texts.projector_taken
+            }
+            Part::Adapter(line) => {
+                let (lines, paths) = (has("lora"), &mut plan.launch.lora_paths);
+                if !paths.contains(&path) {
+                    paths.push(path);
+                    let known = plan.settings.shift_remove("lora").filter(|_| lines);
+                    let mut all = match known {
+                        Some(Value::List(all)) => all,
+                        _ => Vec::new(),
+                    };
+                    all.extend(line.map(Value::Text));
+                    if lines && !all.is_empty() {
+                        plan.settings.insert("lora".to_owned(), Value::List(all));
+                    }
+                }
+                self.texts.adapter_taken
+            }
+            Part::ControlVector => {
+                let paths = &mut plan.launch.control_vector_paths;
+                if !paths.contains(&path) {
+                    paths.push(path);
+                }
+                if has("control_vector") {
+                    let name = "control_vector".to_owned();
+                    plan.settings.insert(name, Value::Bool(true));
+                }
+                self.texts.vector_taken
+            }
+        };
+        self.state
+            .tell(Topic::Open, fill(told, &[("path", &shown)]));
     }
 
     /// The model's file is not as it was. What was read of it stays.

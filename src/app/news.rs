@@ -329,6 +329,7 @@ impl App {
             Ok(Opened::Plan(plan)) => self.use_plan(*plan, path),
             Ok(Opened::Report(detection)) => self.use_report(&detection),
             Ok(Opened::Model) => self.use_model(path),
+            Ok(Opened::Part(part)) => self.use_part(part, path),
             Err(error) => self.state.fail(Topic::Open, format!("{error:#}")),
         }
     }

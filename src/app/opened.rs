@@ -10,13 +10,19 @@ use crate::catalog::models::ModelCatalog;
 use crate::export;
 use crate::hardware::detection::Detection;
 use crate::hardware::diagnostic;
+use crate::inspect::adapter_line;
 use crate::model::Model;
 use crate::plan::{MAX_BYTES, ModelRef, Plan};
 use crate::source;
+use crate::source::gguf::Kind;
 use crate::store::{self, Overwrite};
 
 /// Largest report about a machine that is read. A real one has some ten thousand bytes.
 const MAX_REPORT: u64 = 1 << 24;
+
+/// What is said of a log.
+const NO_LOGS: &str =
+    "this is a log, and reading logs is not there yet; open the plan or the model instead";
 
 /// What lay at a path.
 pub(crate) enum Opened {
@@ -26,6 +32,19 @@ pub(crate) enum Opened {
     Report(Box<Detection>),
     /// A model that can be read.
     Model,
+    /// A file that goes with a model.
+    Part(Part),
+}
+
+/// A file that goes with a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Eyes or ears.
+    Projector,
+    /// Low-rank changes, and how a plan describes them, where that is known.
+    Adapter(Option<String>),
+    /// A direction that steers.
+    ControlVector,
 }
 
 /// What is written to a file.
@@ -45,6 +64,9 @@ pub(crate) enum Content {
 /// What stood in the way, in words for a person.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Opened> {
     if path.is_dir() || is_model(path)? {
+        if let Some(part) = part(path)? {
+            return Ok(Opened::Part(part));
+        }
         let reference = ModelRef {
             path: Some(path.display().to_string()),
             ..ModelRef::default()
@@ -52,8 +74,11 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Opened> {
         model(&reference)?;
         return Ok(Opened::Model);
     }
-    let text = store::read(path, MAX_REPORT)?;
     let name = path.display();
+    if is_named(path, "log") {
+        bail!("{NO_LOGS}: {name}");
+    }
+    let text = store::read(path, MAX_REPORT)?;
     match diagnostic::from_json(&text) {
         Ok(detection) => return Ok(Opened::Report(Box::new(detection))),
         // It is a report, but not one that this build can use.
@@ -62,6 +87,9 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Opened> {
         }
         Err(_) => {}
     }
+    if is_log(&text) {
+        bail!("{NO_LOGS}: {name}");
+    }
     if text.len() as u64 > MAX_BYTES {
         bail!("this is neither a plan, nor a model, nor a report about a machine: {name}");
     }
@@ -69,13 +97,49 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Opened> {
     Ok(Opened::Plan(Box::new(plan)))
 }
 
+/// What goes with a model, where the file is such a thing.
+fn part(path: &Path) -> anyhow::Result<Option<Part>> {
+    if !path.is_file() || !is_named(path, "gguf") && !store::begins_with(path, &source::gguf::MAGIC)
+    {
+        return Ok(None);
+    }
+    let file = source::gguf::open(path)?;
+    Ok(match file.kind {
+        Kind::Projector => Some(Part::Projector),
+        Kind::Adapter => Some(Part::Adapter(adapter_line(&file.checkpoint))),
+        Kind::ControlVector => Some(Part::ControlVector),
+        // The reader of models says what the others are.
+        Kind::Model | Kind::ImportanceMatrix | Kind::Vocabulary | Kind::Other => None,
+    })
+}
+
+fn is_named(path: &Path, ending: &str) -> bool {
+    path.extension()
+        .is_some_and(|own| own.eq_ignore_ascii_case(ending))
+}
+
+/// Does a text look like what engines say while they run?
+fn is_log(text: &str) -> bool {
+    const BEGINNINGS: [&str; 8] = [
+        "llama_",
+        "ggml_",
+        "load_tensors:",
+        "srv  ",
+        "main: ",
+        "INFO ",
+        "Traceback (most recent call last)",
+        "build: ",
+    ];
+    text.lines()
+        .take(200)
+        .any(|line| BEGINNINGS.iter().any(|start| line.starts_with(start)))
+}
+
 /// Does it begin like a model file, or is it a configuration?
 fn is_model(path: &Path) -> anyhow::Result<bool> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // By its ending even where the contents are something else: it is meant as a model.
-    let gguf = path
-        .extension()
-        .is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"));
+    let gguf = is_named(path, "gguf");
     if name == "config.json" || name.ends_with(".safetensors") || gguf && path.exists() {
         return Ok(true);
     }

@@ -6,17 +6,18 @@ use std::path::Path;
 use anyhow::anyhow;
 use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::inspect::{Inspection, Share};
-use plimsoll::model::{FileTensor, Model};
+use plimsoll::model::FileTensor;
 use plimsoll::plan::ModelRef;
 use plimsoll::projection::grouped;
 use plimsoll::source;
 use plimsoll::source::access::Entry;
+use plimsoll::source::gguf::{self, Gguf, Kind};
 use plimsoll::table::Table;
 use plimsoll::units::Bytes;
 use serde_json::{Value, json};
 
-use super::answer::{print_json, print_plain};
-use super::opened::{model_catalog, no_model};
+use super::answer::{one_line, print_json, print_plain};
+use super::opened::{is_gguf, model_catalog, no_model};
 use super::{Answer, Failure};
 
 /// Options of `inspect`.
@@ -37,14 +38,38 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let catalog = model_catalog();
     let path = Path::new(&options.model);
     let (reference, files) = reference(&options.model, path, &catalog)?;
-    let model = source::model(&reference, &catalog).map_err(no_model)?;
-    let inspection = Inspection::new(&model, files);
+    let (inspection, checkpoint) = match part(&reference, path)? {
+        Some(part) => {
+            let inspection = Inspection::of_part(&part, files);
+            (inspection, Some(part.checkpoint))
+        }
+        None => {
+            let model = source::model(&reference, &catalog).map_err(no_model)?;
+            (Inspection::new(&model, files), model.checkpoint)
+        }
+    };
+    let tensors = checkpoint.as_deref().filter(|_| options.full);
+    let tensors = tensors.map(|checkpoint| checkpoint.tensors.as_slice());
     if options.json {
-        print_json(&value(&inspection, &model, options.full)?)?;
+        print_json(&value(
+            &inspection,
+            options.full,
+            tensors.unwrap_or_default(),
+        )?)?;
     } else {
-        print_plain(&text(&inspection, &model, options.full))?;
+        print_plain(&text(&inspection, tensors.unwrap_or_default()))?;
     }
     Ok(Answer::Yes)
+}
+
+/// The file, where it is GGUF and no model.
+fn part(reference: &ModelRef, path: &Path) -> Result<Option<Gguf>, Failure> {
+    if reference.path.is_none() || !is_gguf(path) || !path.is_file() {
+        return Ok(None);
+    }
+    let file = gguf::open(path).map_err(source::Error::from);
+    let file = file.map_err(no_model)?;
+    Ok(Some(file).filter(|file| file.kind != Kind::Model))
 }
 
 /// What is there under this name, a path before a preset: a file is what the user can point at.
@@ -74,10 +99,10 @@ fn reference(
 }
 
 /// The inspection as JSON, every tensor with it where that is asked for.
-fn value(inspection: &Inspection, model: &Model, full: bool) -> Result<Value, Failure> {
+fn value(inspection: &Inspection, full: bool, tensors: &[FileTensor]) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(inspection).map_err(Failure::input)?;
     if let Some(fields) = value.as_object_mut().filter(|_| full) {
-        let tensors = tensors(model).iter().map(|tensor| {
+        let tensors = tensors.iter().map(|tensor| {
             json!({
                 "name": tensor.name,
                 "shape": dimensions(tensor),
@@ -90,11 +115,6 @@ fn value(inspection: &Inspection, model: &Model, full: bool) -> Result<Value, Fa
     Ok(value)
 }
 
-fn tensors(model: &Model) -> &[FileTensor] {
-    let checkpoint = model.checkpoint.as_deref();
-    checkpoint.map_or(&[], |checkpoint| &checkpoint.tensors)
-}
-
 /// Without the ones behind the last dimension that says something.
 fn dimensions(tensor: &FileTensor) -> &[u64] {
     let used = tensor.shape.iter().rposition(|size| *size != 1);
@@ -104,7 +124,7 @@ fn dimensions(tensor: &FileTensor) -> &[u64] {
         .unwrap_or(&tensor.shape)
 }
 
-fn text(inspection: &Inspection, model: &Model, full: bool) -> String {
+fn text(inspection: &Inspection, tensors: &[FileTensor]) -> String {
     let mut text = head(inspection);
     text.push_str(&figures(inspection));
     text.push_str(&layers(inspection));
@@ -113,16 +133,16 @@ fn text(inspection: &Inspection, model: &Model, full: bool) -> String {
     if !inspection.files.is_empty() {
         let mut table = Table::new(&["file", ">GiB"]);
         for file in &inspection.files {
-            table.row([file.name.clone(), gib(Bytes::new(file.bytes))]);
+            table.row([one_line(&file.name), gib(Bytes::new(file.bytes))]);
         }
         text.push_str(&section(&table));
     }
-    if full && !tensors(model).is_empty() {
+    if !tensors.is_empty() {
         let mut table = Table::new(&["tensor", "shape", "type", ">bytes"]);
-        for tensor in tensors(model) {
+        for tensor in tensors {
             let shape: Vec<String> = dimensions(tensor).iter().map(u64::to_string).collect();
             table.row([
-                tensor.name.clone(),
+                one_line(&tensor.name),
                 shape.join(" × "),
                 tensor.type_name.to_string(),
                 grouped(tensor.bytes.get()),
@@ -154,16 +174,25 @@ fn head(inspection: &Inspection) -> String {
         .collect();
     line(
         &mut text,
-        format_args!("{} · {}", inspection.name, names.join(", ")),
+        format_args!("{} · {}", one_line(&inspection.name), names.join(", ")),
     );
-    line(
-        &mut text,
-        format_args!(
-            "{} parameters, {} active per token",
-            billions(inspection.params_total),
-            billions(inspection.params_active)
+    match inspection.what {
+        "model" => line(
+            &mut text,
+            format_args!(
+                "{} parameters, {} active per token",
+                billions(inspection.params_total),
+                billions(inspection.params_active)
+            ),
         ),
-    );
+        what => line(
+            &mut text,
+            format_args!(
+                "no model but: {what}, {} elements",
+                grouped(inspection.params_total)
+            ),
+        ),
+    }
     if let (Some(container), Some(bytes)) = (inspection.container, inspection.tensor_bytes) {
         let mut words = vec![container.to_owned()];
         words.extend(inspection.label.clone());
@@ -194,9 +223,13 @@ fn head(inspection: &Inspection) -> String {
 }
 
 fn figures(inspection: &Inspection) -> String {
-    let mut table = Table::new(&["hyper-parameter", ">value"]);
+    let title = match inspection.what {
+        "model" => "hyper-parameter",
+        _ => "metadata",
+    };
+    let mut table = Table::new(&[title, ">value"]);
     for (name, figure) in &inspection.hyper_parameters {
-        table.row([(*name).to_owned(), figure.text()]);
+        table.row([one_line(name), one_line(&figure.text())]);
     }
     section(&table)
 }
@@ -234,7 +267,7 @@ fn shares(title: &str, shares: &[Share]) -> String {
     head.push(">share");
     let mut table = Table::new(&head);
     for share in shares {
-        let mut cells = vec![share.name.clone()];
+        let mut cells = vec![one_line(&share.name)];
         cells.extend(share.tensors.map(grouped));
         cells.push(grouped(share.elements));
         cells.extend(share.bytes.map(gib));

@@ -1,5 +1,7 @@
 //! Hyper-parameters by the names that configurations have for them.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 use serde::Serialize;
 
@@ -8,7 +10,7 @@ use crate::model::{Experts, FeedForward, Layer, Mixer, Model, Positions, RopeFac
 use crate::projection::grouped;
 
 /// Hyper-parameters in the order in which they are shown.
-pub type HyperParameters = IndexMap<&'static str, Figure>;
+pub type HyperParameters = IndexMap<Cow<'static, str>, Figure>;
 
 /// The value of a hyper-parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -59,10 +61,10 @@ pub(super) fn of(model: &Model) -> HyperParameters {
             model.max_position_embeddings,
         );
     }
-    figures.insert("positions", Figure::Text(positions(model)));
+    figures.insert(Cow::Borrowed("positions"), Figure::Text(positions(model)));
     if model.other.is_none() {
         figures.insert(
-            "tie_word_embeddings",
+            Cow::Borrowed("tie_word_embeddings"),
             Figure::Flag(model.tie_word_embeddings),
         );
     }
@@ -262,12 +264,12 @@ fn folded(values: Vec<u64>) -> Option<Figure> {
 
 fn numbers(figures: &mut HyperParameters, name: &'static str, values: Vec<u64>) {
     if let Some(figure) = folded(values) {
-        figures.insert(name, figure);
+        figures.insert(Cow::Borrowed(name), figure);
     }
 }
 
 fn number(figures: &mut HyperParameters, name: &'static str, value: u64) {
     if value > 0 {
-        figures.insert(name, Figure::Number(value));
+        figures.insert(Cow::Borrowed(name), Figure::Number(value));
     }
 }

@@ -5,6 +5,7 @@ mod cache;
 mod figures;
 mod kind;
 mod layers;
+mod part;
 mod tensors;
 mod words;
 
@@ -12,6 +13,7 @@ pub use cache::CacheGrowth;
 pub use figures::{Figure, HyperParameters};
 pub use kind::TensorKind;
 pub use layers::LayerKind;
+pub use part::adapter_line;
 pub use tensors::Share;
 
 use serde::Serialize;
@@ -26,7 +28,7 @@ use crate::units::Bytes;
 pub struct Inspection {
     /// Version of this form.
     pub schema: u32,
-    /// What it is: "model".
+    /// What it is: "model", or "projector", "adapter", "importance matrix", "vocabulary" of a GGUF file that is none.
     pub what: &'static str,
     /// What to call it.
     pub name: String,
@@ -43,7 +45,7 @@ pub struct Inspection {
     pub label: Option<String>,
     /// How sure the figures are.
     pub certainty: Certainty,
-    /// Hyper-parameters under the names of configurations.
+    /// Hyper-parameters under the names of configurations; of a file that is no model, what it says of itself.
     pub hyper_parameters: HyperParameters,
     /// Layers that are alike, with how many of them there are.
     pub layers: Vec<LayerKind>,
@@ -106,7 +108,7 @@ impl Inspection {
         let checkpoint = model.checkpoint.as_deref();
         let counted = tensors::counted(model);
         let (by_kind, by_type) = match checkpoint {
-            Some(checkpoint) => tensors::of_files(model, checkpoint),
+            Some(checkpoint) => tensors::of_files(model.layers.len(), checkpoint),
             None => (tensors::of_configuration(&model.parameters()), Vec::new()),
         };
         let tensor_bytes = checkpoint.map(|checkpoint| checkpoint.bytes);

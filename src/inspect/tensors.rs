@@ -112,11 +112,11 @@ fn is_packed(checkpoint: &Checkpoint) -> bool {
 }
 
 /// Tensors of files by kind and by type, the largest type first.
-pub(super) fn of_files(model: &Model, checkpoint: &Checkpoint) -> (Vec<Share>, Vec<Share>) {
+pub(super) fn of_files(layers: usize, checkpoint: &Checkpoint) -> (Vec<Share>, Vec<Share>) {
     let mut kinds: BTreeMap<TensorKind, Sum> = BTreeMap::new();
     let mut types: BTreeMap<&str, Sum> = BTreeMap::new();
     for tensor in &checkpoint.tensors {
-        let kind = TensorKind::of(&tensor.name, model.layers.len());
+        let kind = TensorKind::of(&tensor.name, layers);
         kinds.entry(kind).or_default().add(tensor);
         types.entry(&tensor.type_name).or_default().add(tensor);
     }

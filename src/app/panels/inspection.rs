@@ -139,7 +139,7 @@ fn figures(ui: &mut Ui, told: &Inspection) {
     let all: Vec<(&str, String)> = told
         .hyper_parameters
         .iter()
-        .map(|(name, figure)| (*name, value(figure)))
+        .map(|(name, figure)| (name.as_ref(), value(figure)))
         .collect();
     let rows = all.len().div_ceil(columns);
     let (outer, _) = ui.allocate_exact_size(Vec2::new(width, ROW * rows as f32), Sense::hover());
