@@ -96,7 +96,7 @@ fn models_on_this_computer_are_listed_and_taken() {
     let kept = folder.path().join("kept");
     std::fs::create_dir_all(&home).unwrap();
     let path = model(&kept, "My own merge");
-    std::fs::write(kept.join("broken.gguf"), b"GGUF").unwrap();
+    std::fs::write(kept.join("broken.gguf"), b"no model").unwrap();
     let mut desk = owner(Belongings {
         home: Some(home),
         folders: vec![kept.clone()],
