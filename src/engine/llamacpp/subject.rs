@@ -80,9 +80,10 @@ impl<'a> Subject<'a> {
         });
         let table = Arc::clone(table.as_ref().as_ref().map_err(Clone::clone)?);
         let architecture = table.architecture;
+        let key = (model.fingerprint, architecture);
         let caches = inputs
             .memo
-            .get(&model.fingerprint, || kv_cache::caches(model, architecture));
+            .get(&key, || kv_cache::caches(model, architecture));
         let states = inputs
             .memo
             .get(&model.fingerprint, || recurrent::states(model));

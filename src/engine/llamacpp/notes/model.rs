@@ -1,9 +1,13 @@
 //! What is known of the model's file, and what is not.
 
 use crate::engine::llamacpp::file_type;
-use crate::engine::llamacpp::tensors::{Architecture, Findings, TensorTable};
+use crate::engine::llamacpp::tensors::{Architecture, Findings, TensorTable, is_architecture};
 use crate::model::Model;
 use crate::projection::Note;
+
+/// What stands in for what is not known of an architecture.
+const ASSUMED: &str = "weights are those of the file, caches follow what its metadata says of heads and layers, and \
+     compute buffers, those of a plain decoder, are a range";
 
 /// Most names in a note.
 const NAMED: usize = 4;
@@ -84,17 +88,19 @@ pub(in super::super) fn model(model: &Model, table: &TensorTable, notes: &mut Ve
 
 fn unknown(model: &Model) -> Note {
     let name = &model.model_type;
-    let message = if file_type::native(model).is_some() {
-        format!(
-            "The architecture {name:?} is not known here. Weights are those of the file; caches are what its metadata \
-             says of heads and layers, as if every layer attended to the whole context unless it says otherwise; \
-             compute buffers are a range. Whether the engine runs it depends on its version."
-        )
-    } else {
-        format!(
+    let has_file = file_type::native(model).is_some();
+    let message = match (has_file, is_architecture(name)) {
+        (true, true) => format!(
+            "Plimsoll does not know the architecture {name:?} layer by layer: {ASSUMED}."
+        ),
+        (true, false) => format!(
+            "llama.cpp 0.6.0-dev has no architecture {name:?}; a version that has it is projected as far as the file \
+             tells: {ASSUMED}."
+        ),
+        (false, _) => format!(
             "No converter to GGUF is known here (llama.cpp 0.6.0-dev) for the model type {name:?}. Tensors are taken to \
              be those of a plain decoder of its layers, and compute buffers are a range."
-        )
+        ),
     };
     Note::warning("architecture-unknown", message)
 }

@@ -12,6 +12,7 @@ use crate::quant::Type;
 /// Architectures that cannot be split by tensor (`llm_arch_supports_sm_tensor`, `src/llama-arch.cpp` 0.6.0-dev).
 const NO_TENSOR_SPLIT: &[Architecture] = &[
     Architecture::DeepSeek2,
+    Architecture::DeepSeek2Expanded,
     Architecture::DeepSeek32,
     Architecture::FalconH1,
     Architecture::Gemma3n,

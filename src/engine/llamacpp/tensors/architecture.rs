@@ -33,6 +33,8 @@ pub enum Architecture {
     Qwen35Moe,
     /// DeepSeek-V2 to V3.1, Kimi K2, GLM-4.7-Flash.
     DeepSeek2,
+    /// The same in files of before their keys and values were kept apart.
+    DeepSeek2Expanded,
     /// MiniCPM3.
     MiniCpm3,
     /// DeepSeek-V3.2.
@@ -194,7 +196,7 @@ impl Architecture {
             Self::Qwen3Next => "qwen3next",
             Self::Qwen35 => "qwen35",
             Self::Qwen35Moe => "qwen35moe",
-            Self::DeepSeek2 => "deepseek2",
+            Self::DeepSeek2 | Self::DeepSeek2Expanded => "deepseek2",
             Self::MiniCpm3 => "minicpm3",
             Self::DeepSeek32 => "deepseek32",
             Self::DeepSeek4 => "deepseek4",
@@ -235,7 +237,7 @@ impl Architecture {
 
     /// Latent attention is computed, and cached, with keys and values of every head (`src/models/minicpm3.cpp`).
     pub fn expands_latents(self) -> bool {
-        self == Self::MiniCpm3
+        matches!(self, Self::MiniCpm3 | Self::DeepSeek2Expanded)
     }
 
     /// The loader makes the tied head before the embedding and so does not notice, where both end in main memory, that

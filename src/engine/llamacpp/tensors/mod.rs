@@ -15,6 +15,7 @@ mod table;
 pub use crate::engine::llamacpp::mixture::NoFallback;
 pub use architecture::{Architecture, Unsupported};
 pub use native::Findings;
+pub(in crate::engine::llamacpp) use reads::is_architecture;
 pub use table::{Error, Matrix, Network, Part, Row, TensorTable};
 
 use crate::model::Model;
@@ -83,6 +84,11 @@ pub fn tensors(
     prediction: bool,
 ) -> Result<(Architecture, Vec<Tensor>), Unsupported> {
     let architecture = Architecture::of(model)?;
+    Ok((architecture, tensors_as(model, architecture, prediction)))
+}
+
+/// The same where the architecture is known.
+fn tensors_as(model: &Model, architecture: Architecture, prediction: bool) -> Vec<Tensor> {
     let mut build = build::Build::new(model, architecture);
     outside::tensors(&mut build);
     block::tensors(&mut build, prediction);
@@ -91,7 +97,7 @@ pub fn tensors(
     for block in tensors.chunk_by_mut(|a, b| block_of(a) == block_of(b)) {
         block.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     }
-    Ok((architecture, tensors))
+    tensors
 }
 
 fn block_of(tensor: &Tensor) -> Option<u32> {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Architecture, Layer, Stored, Tensor, Unsupported, reads, tensors};
+use super::{Architecture, Layer, Stored, Tensor, Unsupported, reads, tensors_as};
 use crate::model::{Checkpoint, FileTensor, Model};
 use crate::quant::Type;
 
@@ -36,46 +36,42 @@ pub(super) fn loaded<'a>(
     file: &'a Checkpoint,
     prediction: bool,
 ) -> Result<Loaded<'a>, Unsupported> {
-    let (architecture, expected) = tensors(model, prediction)?;
-    let mut expected: BTreeMap<String, Tensor> = expected
+    let names: BTreeSet<&str> = file.tensors.iter().map(|own| own.name.as_str()).collect();
+    let holds = |name: &str| names.contains(name);
+    let architecture = architecture(Architecture::of(model)?, holds);
+    let reads = reads::of(architecture.name(model)).filter(|_| architecture != Architecture::Unknown);
+    let mut expected: BTreeMap<String, Tensor> = tensors_as(model, architecture, prediction)
         .into_iter()
         .map(|tensor| (tensor.name.clone(), tensor))
         .collect();
     let mut findings = Findings::default();
     let mut found: Vec<(Tensor, &FileTensor)> = Vec::with_capacity(file.tensors.len());
     for stored in &file.tensors {
+        let name = stored.name.as_str();
         if stored.kind.is_none() {
-            findings
-                .unknown_types
-                .insert(stored.type_name.clone().into_owned());
+            let kind = stored.type_name.clone().into_owned();
+            findings.unknown_types.insert(kind);
         }
-        let tensor = match expected.remove(&stored.name) {
-            Some(tensor) if tensor.elements() == stored.elements() => tensor,
-            Some(tensor) => {
-                findings.misshapen.push(stored.name.clone());
-                Tensor {
-                    shape: stored.shape,
-                    ..tensor
-                }
-            }
-            None => {
-                let tensor = unexpected(model, stored, prediction);
-                if !reads::knows(architecture, &stored.name) {
-                    findings.unread.push(stored.name.clone());
-                }
-                tensor
-            }
-        };
+        let mut tensor = expected.remove(name);
+        if let Some(tensor) = &mut tensor
+            && tensor.elements() != stored.elements()
+        {
+            findings.misshapen.push(name.to_owned());
+            tensor.shape = stored.shape;
+        }
+        let mut tensor = tensor.unwrap_or_else(|| unexpected(model, stored, prediction));
+        if let Some(reads) = reads
+            && (!reads.knows(name, holds) || predicts(model, &tensor) && !reads.predicts())
+        {
+            findings.unread.push(name.to_owned());
+            tensor.loaded = false;
+        }
         found.push((tensor, stored));
     }
     found.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
-    if architecture != Architecture::Unknown {
-        let names: BTreeSet<&str> = file.tensors.iter().map(|own| own.name.as_str()).collect();
-        let missing = expected.into_values().filter(|tensor| {
-            tensor.loaded
-                && reads::requires(architecture, &tensor.name, |name| names.contains(name))
-        });
-        let mut missing: Vec<Tensor> = missing.collect();
+    if let Some(reads) = reads {
+        let needed = |tensor: &Tensor| tensor.loaded && reads.requires(&tensor.name, holds);
+        let mut missing: Vec<Tensor> = expected.into_values().filter(needed).collect();
         missing.sort_by(|a, b| order(a).cmp(&order(b)));
         findings.missing = missing.into_iter().map(|tensor| tensor.name).collect();
     }
@@ -86,21 +82,37 @@ pub(super) fn loaded<'a>(
     })
 }
 
+/// Files of before keys and values of latent attention were kept apart have both in one matrix, and the engine caches
+/// those of every head (`is_mla()`, `src/models/deepseek2.cpp` 0.6.0-dev).
+fn architecture(known: Architecture, holds: impl Fn(&str) -> bool) -> Architecture {
+    let joined = holds("blk.0.attn_kv_b.weight") && !holds("blk.0.attn_k_b.weight");
+    match known {
+        Architecture::DeepSeek2 if joined => Architecture::DeepSeek2Expanded,
+        known => known,
+    }
+}
+
+/// Whether a tensor is of a block behind those of the model.
+fn predicts(model: &Model, tensor: &Tensor) -> bool {
+    matches!(tensor.layer, Layer::Block(block) if block as usize >= model.layers.len().max(1))
+}
+
 /// A tensor that the model alone does not tell of.
 fn unexpected(model: &Model, stored: &FileTensor, prediction: bool) -> Tensor {
-    let layer = layer(&stored.name);
-    let predicts =
-        matches!(layer, Layer::Block(block) if block as usize >= model.layers.len().max(1));
-    Tensor {
+    let tensor = Tensor {
         name: stored.name.clone(),
-        layer,
+        layer: layer(&stored.name),
         shape: stored.shape,
         stored: match stored.kind {
             Some(Type::I32 | Type::I64 | Type::I16 | Type::I8) => Stored::Integer,
             Some(Type::F32) => Stored::Single,
             _ => Stored::Plain,
         },
-        loaded: prediction || !predicts,
+        loaded: true,
+    };
+    Tensor {
+        loaded: prediction || !predicts(model, &tensor),
+        ..tensor
     }
 }
 
@@ -151,13 +163,6 @@ pub(super) fn nearest(stored: &FileTensor) -> Type {
         .filter(fits)
         .min_by(|a, b| distance(a).total_cmp(&distance(b)))
         .unwrap_or(Type::F32)
-}
-
-impl Findings {
-    /// Nothing of it keeps the engine from loading the file.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 #[cfg(test)]
