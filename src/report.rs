@@ -282,7 +282,11 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
         peak,
         moments,
         notes,
-        quality: expectations::quality(request.engine, &resolved, derived.bits_per_weight),
+        quality: expectations::quality(
+            (request.engine, request.model),
+            &resolved,
+            derived.bits_per_weight,
+        ),
         settings: resolved,
         derived,
         speed,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::engine::experts::ExpertLayers;
-use crate::engine::launch::LaunchInputs;
+use crate::engine::launch::{self, LaunchInputs};
 use crate::engine::{self, Engine, Inputs, Margin, Memo, setting};
 use crate::export::{self, Export, File};
 use crate::hardware::Machine;
@@ -231,6 +231,7 @@ fn launch(
         margin: Margin::of_plan(&plan.fit),
         repository: subject.repository.as_deref(),
         file: plan.model.file.as_deref(),
+        opened: launch::opened(&plan.model, model),
     });
     let export = Export {
         plan,

@@ -50,7 +50,15 @@ fn formats(report: &Report) -> Vec<(&'static str, String, Option<&'static Eviden
         Some(plimsoll::plan::Value::Text(word)) => Some(word.clone()),
         _ => None,
     };
-    let weights = word("weights").map(|word| ("weights in", word, report.quality.weights));
+    let evidence = report.quality.weights;
+    let weights = word("weights").map(|word| match evidence {
+        // Nothing was measured of the file's own mixture.
+        Some(nearest) if report.quality.weights_by_bits => {
+            let format = nearest.format.clone();
+            ("weights of about as many bits as", format, evidence)
+        }
+        _ => ("weights in", word, evidence),
+    });
     let cache = word("cache_type_k").zip(word("cache_type_v"));
     let cache = cache.map(|(keys, values)| {
         let format = format!("{keys}/{values}");

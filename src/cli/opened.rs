@@ -10,7 +10,7 @@ use plimsoll::beside;
 use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::{self, MachineCatalog};
 use plimsoll::catalog::models::{self, ModelCatalog};
-use plimsoll::engine::launch::{Launch, LaunchInputs};
+use plimsoll::engine::launch::{self, Launch, LaunchInputs};
 use plimsoll::engine::{self, Engine, Margin, Memo, setting};
 use plimsoll::export::Export;
 use plimsoll::hardware::Machine;
@@ -143,6 +143,7 @@ impl Opened {
             margin: Margin::of_plan(&self.plan.fit),
             repository: self.repository.as_deref(),
             file: self.plan.model.file.as_deref(),
+            opened: launch::opened(&self.plan.model, &self.model),
         }))
     }
 

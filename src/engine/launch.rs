@@ -2,9 +2,10 @@
 
 use crate::hardware::{Machine, Vendor};
 use crate::model::{Container, Model};
-use crate::plan::{LaunchOptions, Settings};
+use crate::plan::{LaunchOptions, ModelRef, Settings, Value};
 
 use super::Margin;
+use super::llamacpp::base;
 
 /// What an engine needs to build a launch.
 #[derive(Clone, Copy)]
@@ -28,6 +29,35 @@ pub struct LaunchInputs<'a> {
     pub repository: Option<&'a str>,
     /// The file of that repository, where the plan names one.
     pub file: Option<&'a str>,
+    /// The GGUF file on this computer that the model was opened from.
+    pub opened: Option<&'a str>,
+}
+
+/// The GGUF file on this computer that a plan's model was opened from.
+pub fn opened<'a>(reference: &'a ModelRef, model: &Model) -> Option<&'a str> {
+    let is_gguf = |name: &&str| {
+        let end = name.len().checked_sub(".gguf".len());
+        let end = end.and_then(|start| name.get(start..));
+        end.is_some_and(|end| end.eq_ignore_ascii_case(".gguf"))
+    };
+    let checkpoint = model.checkpoint.as_ref()?;
+    let path = reference.path.as_deref();
+    path.filter(is_gguf)
+        .filter(|_| checkpoint.container == Container::Gguf)
+}
+
+/// The first part of a split file, which is what engines are given, by the name of any (`llama_split_path`,
+/// `src/llama.cpp` 0.6.0-dev: "name-00002-of-00009.gguf").
+pub fn first_part(path: &str) -> String {
+    let split = || {
+        let (stem, end) = path.split_at_checked(path.len().checked_sub(".gguf".len())?)?;
+        let (rest, count) = stem.rsplit_once("-of-")?;
+        let (start, number) = rest.rsplit_once('-')?;
+        let is_number =
+            |text: &str| text.len() == 5 && text.bytes().all(|own| own.is_ascii_digit());
+        (is_number(number) && is_number(count)).then(|| format!("{start}-00001-of-{count}{end}"))
+    };
+    split().unwrap_or_else(|| path.to_owned())
 }
 
 impl<'a> LaunchInputs<'a> {
@@ -42,7 +72,10 @@ impl<'a> LaunchInputs<'a> {
         if other.is_some_and(|checkpoint| checkpoint.container != Container::Gguf) {
             return None;
         }
-        Some((self.repository?, self.file))
+        let planned = self.resolved.get("weights");
+        let native = matches!(planned, Some(Value::Text(word)) if base::is_native(word));
+        // Another form of the weights is another file of the repository.
+        Some((self.repository?, self.file.filter(|_| native)))
     }
 }
 
@@ -138,4 +171,22 @@ pub struct Variable {
     pub meaning: String,
     /// A password or key: never written to a file that others may read.
     pub secret: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_given_the_first_part() {
+        for (path, expected) in [
+            ("/m/r1-00007-of-00009.gguf", "/m/r1-00001-of-00009.gguf"),
+            ("/m/r1-00001-of-00009.gguf", "/m/r1-00001-of-00009.gguf"),
+            ("/m/r1-7-of-9.gguf", "/m/r1-7-of-9.gguf"),
+            ("/m/r1.gguf", "/m/r1.gguf"),
+            ("x", "x"),
+        ] {
+            assert_eq!(first_part(path), expected);
+        }
+    }
 }

@@ -1,16 +1,15 @@
 //! What stands above a launch: what it is, what it will take, what to know. The same in every format.
 
 use super::Export;
-use crate::plan::Value;
 use crate::report::{DeviceKind, DeviceReport, Verdict};
 use crate::units::Bytes;
 
 /// The lines, without a mark of comment, each free of control characters. An empty line parts paragraphs.
 pub(super) fn lines(export: &Export<'_>) -> Vec<String> {
     let report = export.report;
-    let file_type = match report.settings.get("weights") {
-        Some(Value::Text(file_type)) => format!(" {file_type}"),
-        _ => String::new(),
+    let file_type = match export.file_type() {
+        "" => String::new(),
+        file_type => format!(" {file_type}"),
     };
     let mut lines = vec![
         format!(

@@ -11,8 +11,9 @@ mod powershell;
 mod sh;
 
 use crate::engine::launch::{Argument, Launch, Step, Word};
+use crate::engine::llamacpp::file_type::Weights;
 use crate::model::Model;
-use crate::plan::Plan;
+use crate::plan::{Plan, Value};
 use crate::report::Report;
 
 /// Every target, in the order offered.
@@ -118,6 +119,22 @@ pub struct Export<'a> {
     pub report: &'a Report,
     /// As started.
     pub launch: &'a Launch,
+}
+
+impl Export<'_> {
+    /// What the weights are stored in, as people name files by it: of the file that is open its own name for it; empty
+    /// where it has none, or the engine has no such choice.
+    pub(crate) fn file_type(&self) -> &str {
+        let label = self.model.checkpoint.as_ref();
+        let label = label.and_then(|file| file.label.as_deref());
+        match self.report.settings.get("weights") {
+            Some(Value::Text(word)) if word.eq_ignore_ascii_case(Weights::NATIVE) => {
+                label.unwrap_or_default()
+            }
+            Some(Value::Text(word)) => word,
+            _ => "",
+        }
+    }
 }
 
 /// Why a target cannot be written.

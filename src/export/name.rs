@@ -1,19 +1,14 @@
 //! File names that every system takes.
 
 use super::Export;
-use crate::plan::Value;
 
 /// Longest stem, well within the 255 bytes that file systems allow with letters of up to four bytes.
 const MAX_LETTERS: usize = 56;
 
 /// "DeepSeek-R1-Distill-Qwen-32B-Q4_K_M".
 pub(super) fn stem(export: &Export<'_>) -> String {
-    let file_type = match export.report.settings.get("weights") {
-        Some(Value::Text(file_type)) => file_type.as_str(),
-        _ => "",
-    };
     let model = tame(&export.report.model);
-    let file_type = tame(file_type);
+    let file_type = tame(export.file_type());
     let stem = match (model.as_str(), file_type.as_str()) {
         ("", "") => "launch".to_owned(),
         (model, "") => format!("{model}-launch"),

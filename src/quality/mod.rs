@@ -61,6 +61,8 @@ pub struct Quality {
     pub bits_per_weight: f64,
     /// Evidence on the weights' format; `None`: no measurements.
     pub weights: Option<&'static Evidence>,
+    /// That is not their own format, of which nothing was measured, but the one of about as many bits per weight.
+    pub weights_by_bits: bool,
     /// Evidence on the cache's formats; `None`: no measurements.
     pub cache: Option<&'static Evidence>,
 }

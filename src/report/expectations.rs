@@ -2,12 +2,14 @@
 
 use super::{DeviceReport, MomentReport};
 use crate::engine::Engine;
+use crate::engine::llamacpp::file_type::{FileType, Weights};
 use crate::engine::meaning::Meaning;
 use crate::engine::traffic::Traffic;
 use crate::hardware::Machine;
+use crate::model::Model;
 use crate::plan::{Settings, Value};
 use crate::projection::Note;
-use crate::quality::{self, Quality};
+use crate::quality::{self, Evidence, Quality};
 use crate::speed::{self, Speed};
 use crate::units::Bytes;
 
@@ -72,8 +74,29 @@ fn lacking(device: &DeviceReport) -> Bytes {
     Bytes::new(device.free().min(0).unsigned_abs())
 }
 
+/// The measured format with the most bits of those that have no more, by the type that most of it is stored in: a mixture
+/// has some more than that.
+fn nearest(bits_per_weight: f64) -> Option<&'static Evidence> {
+    let bits = |row: &Evidence| {
+        let format = row.format.parse::<FileType>().ok()?;
+        Some(format.default_type().bits_per_element())
+    };
+    let mut known: Vec<(f64, &Evidence)> = quality::weights()
+        .iter()
+        .filter_map(|row| Some((bits(row)?, row)))
+        .collect();
+    // The first of those with equal bits is the least quantized.
+    known.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let fewer = known.iter().find(|(bits, _)| *bits <= bits_per_weight);
+    fewer.or(known.last()).map(|(_, row)| *row)
+}
+
 /// What the formats in the effective settings cost, whatever the engine calls them.
-pub(super) fn quality(engine: &dyn Engine, resolved: &Settings, bits_per_weight: f64) -> Quality {
+pub(super) fn quality(
+    (engine, model): (&dyn Engine, &Model),
+    resolved: &Settings,
+    bits_per_weight: f64,
+) -> Quality {
     let word = |meaning: Meaning| {
         engine.settings().iter().find_map(|setting| {
             let mut counterparts = setting.counterparts.iter();
@@ -85,10 +108,24 @@ pub(super) fn quality(engine: &dyn Engine, resolved: &Settings, bits_per_weight:
             }
         })
     };
+    let weights = word(Meaning::Weights);
+    // The file that is open is known by its own name for its type.
+    let own = weights
+        .as_deref()
+        .is_some_and(|word| word.eq_ignore_ascii_case(Weights::NATIVE));
+    let label = model.checkpoint.as_ref().filter(|_| own);
+    let label = label.and_then(|file| file.label.clone());
+    let named = label
+        .or(weights)
+        .and_then(|word| quality::of_weights(&word));
+    let nearest = (own && named.is_none())
+        .then(|| nearest(bits_per_weight))
+        .flatten();
     let cache = word(Meaning::CachedKeys).zip(word(Meaning::CachedValues));
     Quality {
         bits_per_weight,
-        weights: word(Meaning::Weights).and_then(|word| quality::of_weights(&word)),
+        weights: named.or(nearest),
+        weights_by_bits: nearest.is_some(),
         cache: cache.and_then(|(keys, values)| quality::of_cache(&keys, &values)),
     }
 }

@@ -1,6 +1,7 @@
 //! Is the file that a launch names the one that is projected? Its name is all there is to go by.
 
 use super::Request;
+use crate::engine::llamacpp::file_type::Weights;
 use crate::engine::setting::{self, Kind, Scope};
 use crate::plan::{Settings, Value};
 use crate::projection::{Fix, Note};
@@ -13,6 +14,10 @@ pub(super) fn of_other_type(request: &Request<'_>, resolved: &Settings) -> Optio
     let Some(Value::Text(chosen)) = resolved.get(FILE_TYPE) else {
         return None;
     };
+    // What is open is known by more than its name.
+    if chosen.eq_ignore_ascii_case(Weights::NATIVE) {
+        return None;
+    }
     let setting = setting::find(request.engine, FILE_TYPE)?;
     let Kind::Choice { options } = setting.kind else {
         return None;

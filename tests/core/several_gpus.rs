@@ -227,6 +227,7 @@ fn launch(machine: &Machine, settings: &[(&'static str, Value)]) -> Launch {
         margin: Margin::DEFAULT,
         repository: None,
         file: None,
+        opened: None,
     })
 }
 

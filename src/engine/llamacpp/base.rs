@@ -1,6 +1,7 @@
 //! What an engine builds on that starts `llama-server` itself.
 
 use super::config;
+use super::file_type::{self, Weights};
 use super::launch;
 use super::limits;
 use super::project::{self, Extent};
@@ -12,6 +13,7 @@ use crate::engine::launch::{Launch, LaunchInputs, Word};
 use crate::engine::search::Probe;
 use crate::engine::setting::Setting;
 use crate::engine::{Inputs, Margin, Outcome};
+use crate::plan::Value;
 use crate::units::Bytes;
 
 /// The file type of the weights.
@@ -74,6 +76,23 @@ pub(in crate::engine) fn card_variables(
     launch: &mut Launch,
 ) -> Vec<(String, Word)> {
     launch::devices::environment(inputs, launch)
+}
+
+/// Is this word of the weights the file that is open?
+pub(in crate::engine) fn is_native(word: &str) -> bool {
+    word.eq_ignore_ascii_case(Weights::NATIVE)
+}
+
+/// The file type that a launch loads, as files are named by it; empty where the file that is open has no name for it.
+pub(in crate::engine) fn type_of_file<'a>(inputs: &LaunchInputs<'a>) -> &'a str {
+    match inputs.resolved.get("weights") {
+        Some(Value::Text(word)) if is_native(word) => {
+            let label = file_type::native(inputs.model).and_then(|file| file.label.as_deref());
+            label.unwrap_or_default()
+        }
+        Some(Value::Text(word)) => word,
+        _ => "",
+    }
 }
 
 /// A repository with the file type as its tag, unless it has one.

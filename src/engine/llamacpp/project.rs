@@ -186,11 +186,11 @@ fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
         extent,
     } = *chosen;
     let full = extent == Extent::Full;
-    let parameters = subject.inputs.model.parameters();
+    let (params_total, params_active) = subject.table.parameters(subject.inputs.model);
     let file_bytes = subject.table.file_bytes();
     Derived {
-        params_total: parameters.text(),
-        params_active: parameters.active(),
+        params_total,
+        params_active,
         file_bytes,
         weights_bytes: measured.placed.total(),
         bits_per_weight: subject.table.bits_per_weight(),

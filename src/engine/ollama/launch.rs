@@ -4,7 +4,7 @@
 use super::config::{self, Config, Layers};
 use super::settings::SETTINGS;
 use crate::engine::launch::{
-    Argument, ConfigFile, Launch, LaunchInputs, ModelSource, Step, Variable, Word,
+    Argument, ConfigFile, Launch, LaunchInputs, ModelSource, Step, Variable, Word, first_part,
 };
 use crate::engine::llamacpp::base;
 use crate::engine::setting::Scope;
@@ -79,14 +79,23 @@ pub(super) fn launch(inputs: &LaunchInputs<'_>) -> Launch {
 
 /// Which file the model is made from.
 fn from(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Argument {
-    let file_type = text(inputs.resolved, "weights").unwrap_or_default();
+    let file_type = base::type_of_file(inputs);
+    let native = text(inputs.resolved, "weights").is_some_and(base::is_native);
     let options = inputs.options;
+    let opened = inputs
+        .opened
+        .filter(|_| native && options.hf_repo.is_none());
     let source = if let Some(path) = &options.model_path {
         launch.model_source = ModelSource::Path(path.clone());
-        launch.remarks.push(format!(
-            "The projection is for a file of type {file_type}: {path} must be one."
-        ));
+        launch.remarks.push(if native {
+            format!("The projection is for the file that was opened: {path} must be the same.")
+        } else {
+            format!("The projection is for a file of type {file_type}: {path} must be one.")
+        });
         Word::Literal(path.clone())
+    } else if let Some(path) = opened.map(first_part) {
+        launch.model_source = ModelSource::Path(path.clone());
+        Word::Literal(path)
     } else if let Some((repository, file)) = inputs.gguf_source() {
         // The registry takes a file's name for a tag.
         let source = base::tagged(repository, file.unwrap_or(file_type));
@@ -242,7 +251,7 @@ fn name(inputs: &LaunchInputs<'_>) -> String {
         empty if empty.is_empty() => "planned".to_owned(),
         model => model,
     };
-    match tame(text(inputs.resolved, "weights").unwrap_or_default()) {
+    match tame(base::type_of_file(inputs)) {
         tag if tag.is_empty() => model,
         tag => format!("{model}:{tag}"),
     }

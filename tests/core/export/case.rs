@@ -114,6 +114,7 @@ impl Case {
             margin: plimsoll::engine::Margin::Bytes(self.margin),
             repository: self.repository,
             file: self.file,
+            opened: None,
         })
     }
 

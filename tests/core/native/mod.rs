@@ -1,6 +1,9 @@
 //! Models opened from a file of their own: projected from its tensors.
 
+mod choices;
 mod exact;
+mod loader;
+mod unknown;
 
 use std::sync::Arc;
 

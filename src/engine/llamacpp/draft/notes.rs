@@ -3,7 +3,7 @@
 use super::SpecType;
 use super::settings::of_draft;
 use crate::engine::llamacpp::config::Config;
-use crate::engine::llamacpp::notes::refusals;
+use crate::engine::llamacpp::notes::{model, refusals, unloadable};
 use crate::engine::llamacpp::subject::Subject;
 use crate::model::Model;
 use crate::projection::Note;
@@ -64,7 +64,20 @@ pub(in super::super) fn notes(subject: &Subject<'_>, config: &Config, notes: &mu
             &mut found,
         );
         notes.extend(found.iter().filter_map(of_draft));
+        file(&companion.subject, notes);
     }
+}
+
+/// What is to be known of the draft's own file.
+fn file(draft: &Subject<'_>, notes: &mut Vec<Note>) {
+    let mut found = Vec::new();
+    unloadable(&draft.table, &mut found);
+    model(draft.inputs.model, &draft.table, &mut found);
+    notes.extend(found.into_iter().map(|note| Note {
+        message: format!("Draft: {}", note.message),
+        setting: note.setting.map(|_| "draft_weights"),
+        ..note
+    }));
 }
 
 fn simple(subject: &Subject<'_>, notes: &mut Vec<Note>) {

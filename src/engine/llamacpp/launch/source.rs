@@ -1,6 +1,7 @@
 //! Where the model file comes from: a path, a repository, or the person who runs the launch.
 
-use crate::engine::launch::{Argument, ModelSource, Variable, Word};
+use crate::engine::launch::{Argument, ModelSource, Variable, Word, first_part};
+use crate::engine::llamacpp::base;
 use crate::plan::Value;
 
 use super::flags::FlagTable;
@@ -9,24 +10,25 @@ use super::{Command, text};
 /// The variable a script asks for where nothing says which file to load.
 const MODEL: &str = "MODEL";
 
-/// The file type that says: as the file has it. Nobody tags files with it.
-const NATIVE: &str = "native";
-
 /// The model's argument, first on the command line.
 pub(super) fn model(command: &mut Command<'_>) {
     let inputs = command.inputs;
-    let file_type = text(inputs.resolved, "weights")
-        .unwrap_or_default()
-        .to_owned();
+    let native = text(inputs.resolved, "weights").is_some_and(base::is_native);
+    let file_type = base::type_of_file(inputs).to_owned();
     if let Some(path) = &inputs.options.model_path {
-        command.option("model", &Value::Text(path.clone()));
-        command.launch.model_source = ModelSource::Path(path.clone());
-        remark_on_path(command, path);
-        if !file_type.is_empty() {
-            command.launch.remarks.push(format!(
-                "The projection is for a file of type {file_type}: {path} must be one."
-            ));
+        load(command, path);
+        let remark = if native {
+            format!("The projection is for the file that was opened: {path} must be the same.")
+        } else {
+            format!("The projection is for a file of type {file_type}: {path} must be one.")
+        };
+        if inputs.opened != Some(path.as_str()) && !(file_type.is_empty() && !native) {
+            command.launch.remarks.push(remark);
         }
+        return;
+    }
+    if let (true, None, Some(path)) = (native, &inputs.options.hf_repo, inputs.opened) {
+        load(command, &first_part(path));
         return;
     }
     let source = inputs.gguf_source();
@@ -41,6 +43,12 @@ pub(super) fn model(command: &mut Command<'_>) {
             &file_type,
         ),
     }
+}
+
+fn load(command: &mut Command<'_>, path: &str) {
+    command.option("model", &Value::Text(path.to_owned()));
+    command.launch.model_source = ModelSource::Path(path.to_owned());
+    remark_on_path(command, path);
 }
 
 fn download(command: &mut Command<'_>, repository: &str, file: Option<&str>, file_type: &str) {
@@ -92,7 +100,7 @@ fn ask(command: &mut Command<'_>, repository: Option<&str>, file_type: &str) {
 
 /// The file type as a tag, where the repository has none.
 pub(in super::super) fn tagged(repository: &str, file_type: &str) -> String {
-    if repository.contains(':') || file_type.is_empty() || file_type == NATIVE {
+    if repository.contains(':') || base::is_native(file_type) || file_type.is_empty() {
         repository.to_owned()
     } else {
         format!("{repository}:{}", tag(file_type))

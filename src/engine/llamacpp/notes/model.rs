@@ -90,9 +90,9 @@ fn unknown(model: &Model) -> Note {
     let name = &model.model_type;
     let has_file = file_type::native(model).is_some();
     let message = match (has_file, is_architecture(name)) {
-        (true, true) => format!(
-            "Plimsoll does not know the architecture {name:?} layer by layer: {ASSUMED}."
-        ),
+        (true, true) => {
+            format!("Plimsoll does not know the architecture {name:?} layer by layer: {ASSUMED}.")
+        }
         (true, false) => format!(
             "llama.cpp 0.6.0-dev has no architecture {name:?}; a version that has it is projected as far as the file \
              tells: {ASSUMED}."

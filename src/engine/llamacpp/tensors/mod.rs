@@ -10,13 +10,15 @@ mod native;
 mod outside;
 mod reads;
 mod recurrent;
+mod row;
 mod table;
 
 pub use crate::engine::llamacpp::mixture::NoFallback;
 pub use architecture::{Architecture, Unsupported};
 pub use native::Findings;
 pub(in crate::engine::llamacpp) use reads::is_architecture;
-pub use table::{Error, Matrix, Network, Part, Row, TensorTable};
+pub use row::{Matrix, Network, Part, Row};
+pub use table::{Error, TensorTable};
 
 use crate::model::Model;
 

@@ -39,7 +39,8 @@ pub(super) fn loaded<'a>(
     let names: BTreeSet<&str> = file.tensors.iter().map(|own| own.name.as_str()).collect();
     let holds = |name: &str| names.contains(name);
     let architecture = architecture(Architecture::of(model)?, holds);
-    let reads = reads::of(architecture.name(model)).filter(|_| architecture != Architecture::Unknown);
+    let reads =
+        reads::of(architecture.name(model)).filter(|_| architecture != Architecture::Unknown);
     let mut expected: BTreeMap<String, Tensor> = tensors_as(model, architecture, prediction)
         .into_iter()
         .map(|tensor| (tensor.name.clone(), tensor))

@@ -28,9 +28,7 @@ pub(super) struct Reads {
 static TABLE: LazyLock<Table> = LazyLock::new(|| parse().unwrap_or_default());
 
 fn parse() -> Result<Table, toml::de::Error> {
-    toml::from_str(include_str!(
-        "../../../../presets/tensors/llama-cpp.toml"
-    ))
+    toml::from_str(include_str!("../../../../presets/tensors/llama-cpp.toml"))
 }
 
 /// Does the engine load files of this architecture (`general.architecture`) at all?

@@ -77,7 +77,10 @@ fn known_family(plan: &GraphPlan) -> Option<Family> {
 pub(in crate::engine::llamacpp::compute) fn exactness(plan: &GraphPlan) -> Exactness {
     // Files of DeepSeek-V2 with keys and values in one matrix are built as MiniCPM3's: nobody measured one.
     let old = plan.architecture == "deepseek2"
-        && plan.blocks.iter().any(|block| block.weights.get("attn_kv_b.weight").is_some());
+        && plan
+            .blocks
+            .iter()
+            .any(|block| block.weights.get("attn_kv_b.weight").is_some());
     if known_family(plan).is_some() && !old {
         Exactness::Emulated
     } else {
