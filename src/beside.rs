@@ -104,7 +104,7 @@ fn one(
     let path = folder.join(path);
     let plan = Plan::from_toml(&store::read(&path, plan::MAX_BYTES)?)?;
     let engine = engine::find(&plan.engine).ok_or(Reason::Engine(plan.engine))?;
-    let model = source::model(&plan.model, catalog)?;
+    let model = source::attached(source::model(&plan.model, catalog)?, &plan.launch);
     let draft = plan.draft.as_ref();
     let draft = draft
         .map(|draft| source::model(draft, catalog))

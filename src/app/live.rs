@@ -232,6 +232,11 @@ fn launch(
         repository: subject.repository.as_deref(),
         file: plan.model.file.as_deref(),
         opened: launch::opened(&plan.model, model),
+        opened_draft: plan
+            .draft
+            .as_ref()
+            .zip(subject.draft.as_deref())
+            .and_then(|(reference, draft)| launch::opened(reference, draft)),
     });
     let export = Export {
         plan,

@@ -63,6 +63,7 @@ impl Opened {
         }
         let catalog = model_catalog();
         let model = source::model(&plan.model, &catalog).map_err(no_model)?;
+        let model = source::attached(model, &plan.launch);
         let preset = plan
             .model
             .preset
@@ -144,7 +145,13 @@ impl Opened {
             repository: self.repository.as_deref(),
             file: self.plan.model.file.as_deref(),
             opened: launch::opened(&self.plan.model, &self.model),
+            opened_draft: self.draft_file(),
         }))
+    }
+
+    /// The file that what drafts was opened from.
+    fn draft_file(&self) -> Option<&str> {
+        launch::opened(self.plan.draft.as_ref()?, self.draft.as_ref()?)
     }
 
     /// What exporters write.

@@ -31,6 +31,8 @@ pub struct LaunchInputs<'a> {
     pub file: Option<&'a str>,
     /// The GGUF file on this computer that the model was opened from.
     pub opened: Option<&'a str>,
+    /// The same of what drafts for it.
+    pub opened_draft: Option<&'a str>,
 }
 
 /// The GGUF file on this computer that a plan's model was opened from.

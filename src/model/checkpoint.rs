@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use crate::quant::Type;
 use crate::units::Bytes;
@@ -41,6 +42,22 @@ impl Container {
             Self::Safetensors => "safetensors",
             Self::PyTorch => "PyTorch",
         }
+    }
+}
+
+/// Files that are loaded beside a model, where they could be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Attached {
+    /// Its projector.
+    pub projector: Option<Arc<Checkpoint>>,
+    /// Its adapters, in the order in which they are named; `None`: that one could not be read.
+    pub adapters: Vec<Option<Arc<Checkpoint>>>,
+}
+
+impl Attached {
+    /// Nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.projector.is_none() && self.adapters.iter().all(Option::is_none)
     }
 }
 

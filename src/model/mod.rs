@@ -18,7 +18,7 @@ mod outside;
 mod read;
 mod vision;
 
-pub use checkpoint::{Checkpoint, Container, FileTensor};
+pub use checkpoint::{Attached, Checkpoint, Container, FileTensor};
 pub use config::Error;
 pub use configuration::Configuration;
 pub use count::Parameters;
@@ -96,6 +96,8 @@ pub struct Model {
     pub checkpoint: Option<Arc<Checkpoint>>,
     /// The configuration that it was read from.
     pub configuration: Configuration,
+    /// What is loaded beside it.
+    pub attached: Attached,
     /// What had to be assumed because the files do not say it, each a whole sentence for the reader of a report.
     pub assumptions: Vec<String>,
     /// Equal for equal models; keys of caches are made of it.

@@ -1,11 +1,14 @@
 //! Where models come from: a preset of the catalogue, or a file that is read with bounds.
 
 pub mod access;
+mod beside;
 pub mod config;
 pub mod files;
 pub mod gguf;
 pub mod hub;
 pub mod library;
+
+pub use beside::attached;
 
 use std::path::{Path, PathBuf};
 

@@ -14,6 +14,7 @@ use crate::engine::Inputs;
 use crate::engine::llamacpp::base::{self, File};
 use crate::engine::llamacpp::tensors::Architecture;
 use crate::hardware::Machine;
+use crate::model::{Attached, Model};
 use crate::plan::{Settings, Value};
 use crate::projection::Note;
 
@@ -60,6 +61,8 @@ pub(super) struct Translation<'a> {
     pub(super) available: u64,
     /// On what was written.
     pub(super) notes: Vec<Note>,
+    /// The model without what a plan attaches to it, which Ollama is not told of; `None`: nothing is.
+    bare: Option<Model>,
 }
 
 /// Translates a plan.
@@ -112,9 +115,22 @@ pub(super) fn translate<'a>(inputs: &Inputs<'a>) -> Translation<'a> {
         predicted,
         available,
         notes,
+        bare: bare(inputs.model),
     };
     translation.fill(known.blocks.saturating_add(1));
     translation
+}
+
+/// The model without adapters and projector: a Modelfile would have to name them, and what is written names none.
+fn bare(model: &Model) -> Option<Model> {
+    (!model.attached.is_empty()).then(|| {
+        let attached = Attached::default();
+        Model {
+            attached,
+            ..model.clone()
+        }
+        .sealed()
+    })
 }
 
 fn place(config: &Config, devices: &[Device], predicted: u64, host_free: u64) -> Placement {
@@ -251,6 +267,7 @@ impl Translation<'_> {
         Inputs {
             // What drafts in Ollama is a part made for the model, which no plan names.
             draft: None,
+            model: self.bare.as_ref().unwrap_or(inputs.model),
             machine: &self.machine,
             settings: &self.settings,
             ..*inputs

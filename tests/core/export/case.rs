@@ -115,6 +115,7 @@ impl Case {
             repository: self.repository,
             file: self.file,
             opened: None,
+            opened_draft: None,
         })
     }
 

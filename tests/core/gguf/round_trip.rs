@@ -134,7 +134,7 @@ fn files_of_all_presets_open_as_their_models() {
         let context = kv[&format!("{architecture}.context_length")].as_u64();
         assert_eq!(Some(model.context_length), context, "{id}");
         let again = TensorTable::new(&model, FileType::Q8_0, false).expect("a table");
-        assert_eq!(again.architecture.name(), architecture, "{id}");
+        assert_eq!(again.architecture.name(&model), architecture, "{id}");
         if again.rows != table.rows {
             wrong.push(format!("{id}: other tensors"));
         }

@@ -2,7 +2,7 @@
 
 use plimsoll::accuracy::modelled;
 use plimsoll::advisor::Objective;
-use plimsoll::engine::launch::{LaunchInputs, ModelSource, opened as opened_path};
+use plimsoll::engine::launch::{LaunchInputs, ModelSource, Word, opened as opened_path};
 use plimsoll::engine::llamacpp::LlamaCpp;
 use plimsoll::engine::llamacpp::file_type::FileType;
 use plimsoll::engine::ollama::Ollama;
@@ -13,7 +13,7 @@ use plimsoll::plan::{LaunchOptions, ModelRef, Settings};
 use plimsoll::report::{Report, Request, fit, report};
 use plimsoll::units::Bytes;
 
-use super::{opened, predicted, settings, text};
+use super::{opened, predicted, settings, terms, text};
 use crate::modelled::preset_with;
 
 /// DeepSeek-R1-Distill-Qwen-32B in a file of its own: 18.5 GiB.
@@ -204,6 +204,7 @@ fn a_launch_loads_the_file() {
             repository: None,
             file: None,
             opened: opened_path(&reference, &model),
+            opened_draft: None,
         })
     };
     let own = ModelSource::Path("/models/R1-Q4_K_M-00001-of-00003.gguf".to_owned());
@@ -215,4 +216,65 @@ fn a_launch_loads_the_file() {
             ModelSource::Asked
         );
     }
+}
+
+/// A draft from a file of its own is as in that file, whatever the model is planned as, and so is its launch.
+#[test]
+fn a_draft_has_a_file_of_its_own() {
+    let model = preset_with("Qwen3-32B", None).expect("a preset");
+    let small = preset_with("Qwen3-0.6B", None).expect("a preset");
+    let draft = opened(&small, None, predicted(&small, FileType::Q8_0, false));
+    let machine = modelled(&[Bytes::from_gib(80)], (8, 9));
+    let memo = Memo::default();
+    let project = |draft: &Model, written: &str| {
+        LlamaCpp.project(&Inputs {
+            model: &model,
+            draft: Some(draft),
+            machine: &machine,
+            settings: &settings(written),
+            margin: Margin::DEFAULT,
+            memo: &memo,
+        })
+    };
+    let plan = "weights = \"Q4_K_M\"\nctx_size = 4096\nparallel = 1\nspec_type = \"draft-simple\"";
+    let own = project(&draft, plan);
+    assert!(!own.refused, "{:?}", own.notes);
+    let same = project(&small, &format!("{plan}\ndraft_weights = \"Q8_0\""));
+    assert_eq!(terms(&own), terms(&same));
+    assert_eq!(own.resolved.get("draft_weights"), Some(&text("native")));
+    // Of a model that is open the draft cannot have the file.
+    let native = opened(&model, None, predicted(&model, FileType::Q4_K_M, false));
+    let beside = LlamaCpp.project(&Inputs {
+        model: &native,
+        draft: Some(&small),
+        machine: &machine,
+        settings: &settings("weights = \"native\"\nctx_size = 4096\nspec_type = \"draft-simple\""),
+        margin: Margin::DEFAULT,
+        memo: &memo,
+    });
+    assert_eq!(beside.resolved.get("draft_weights"), Some(&text("Q4_K_M")));
+    let reference = ModelRef {
+        path: Some("/models/draft.gguf".to_owned()),
+        ..ModelRef::default()
+    };
+    let launch = LlamaCpp.launch(&LaunchInputs {
+        model: &model,
+        draft: Some(&draft),
+        machine: &machine,
+        settings: &settings(plan),
+        resolved: &own.resolved,
+        options: &LaunchOptions::default(),
+        margin: Margin::DEFAULT,
+        repository: None,
+        file: None,
+        opened: None,
+        opened_draft: opened_path(&reference, &draft),
+    });
+    let arguments = &launch.steps[0].arguments;
+    let path = Word::Literal("/models/draft.gguf".to_owned());
+    assert!(
+        arguments
+            .iter()
+            .any(|argument| argument.words.contains(&path))
+    );
 }

@@ -1,5 +1,6 @@
 //! Models opened from a file of their own: projected from its tensors.
 
+mod attached;
 mod choices;
 mod exact;
 mod loader;

@@ -1,6 +1,7 @@
 //! LoRA adapters and control vectors: tensors of their own in the buffers of the weights they change
 //! (`src/llama-adapter.cpp`, 0.6.0-dev).
 
+mod file;
 mod line;
 
 use line::{Adapter, Targets};
@@ -12,7 +13,7 @@ use super::placement::Device;
 use super::subject::Subject;
 use super::tensors::{Layer, Network, Row, Stored};
 use crate::engine::Inputs;
-use crate::model::product;
+use crate::model::{Checkpoint, product};
 use crate::plan::Value;
 use crate::projection::{Category, Note, Part, Term, Why};
 use crate::units::Bytes;
@@ -30,6 +31,9 @@ const F32: u64 = 4;
 pub(super) fn add(subject: &Subject<'_>, shape: Shape, placed: &Placed, parts: &mut Parts) {
     for adapter in adapters(subject.inputs, &mut Vec::new()) {
         lora(subject, &adapter, shape, placed, parts);
+    }
+    for file in files(subject.inputs) {
+        file::add(subject, file, shape, placed, parts);
     }
     if subject.inputs.settings.get("control_vector") == Some(&Value::Bool(true)) {
         control_vector(subject, placed, parts);
@@ -54,13 +58,33 @@ pub(super) fn notes(subject: &Subject<'_>, notes: &mut Vec<Note>) {
             }
         }
     }
+    for file in files(subject.inputs) {
+        file::notes(subject, file, notes);
+    }
 }
 
+/// Adapters that were read.
+fn files<'a>(inputs: Inputs<'a>) -> impl Iterator<Item = &'a Checkpoint> {
+    inputs
+        .model
+        .attached
+        .adapters
+        .iter()
+        .flatten()
+        .map(|file| &**file)
+}
+
+/// Adapters as the plan describes them, those that were read left out.
 fn adapters(inputs: Inputs<'_>, notes: &mut Vec<Note>) -> Vec<Adapter> {
     let Some(Value::List(lines)) = inputs.settings.get("lora") else {
         return Vec::new();
     };
-    let texts = lines.iter().filter_map(|line| match line {
+    let read = &inputs.model.attached.adapters;
+    let unread = lines
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !matches!(read.get(*index), Some(Some(_))));
+    let texts = unread.filter_map(|(_, line)| match line {
         Value::Text(text) => Some(text.as_str()),
         _ => None,
     });
@@ -113,7 +137,7 @@ fn lora(
                 home,
                 [
                     weights(adapter, share),
-                    scratch(adapter, share, shape.micro_batch),
+                    scratch(adapter.rank, share.widest, shape.micro_batch),
                 ],
             );
         }
@@ -148,9 +172,9 @@ fn weights(adapter: &Adapter, share: Share) -> Term {
 
 /// What the adapter's product takes while a matrix is applied (`build_lora_mm`, `src/llama-graph.cpp` 0.6.0-dev): the
 /// row of rank for sure, the row of the matrix's output where the buffer has no hole for it.
-fn scratch(adapter: &Adapter, share: Share, tokens: u64) -> Term {
-    let low = Bytes::new(product(&[adapter.rank, tokens, F32]));
-    let high = low + Bytes::new(product(&[share.widest, tokens, F32]));
+fn scratch(rank: u64, widest: u64, tokens: u64) -> Term {
+    let low = Bytes::new(product(&[rank, tokens, F32]));
+    let high = low + Bytes::new(product(&[widest, tokens, F32]));
     let why = Why::new(
         "llama.cpp/compute/lora",
         "{tokens} tokens × rank {rank} in f32; up to {widest} outputs more per token where the graph has no room for \
@@ -158,8 +182,8 @@ fn scratch(adapter: &Adapter, share: Share, tokens: u64) -> Term {
         "src/llama-graph.cpp build_lora_mm, 0.6.0-dev",
     )
     .with("tokens", tokens)
-    .with("rank", adapter.rank)
-    .with("widest", share.widest);
+    .with("rank", rank)
+    .with("widest", widest);
     adapting(Term {
         range: (Bytes::ZERO, high),
         ..Term::exact(Category::Compute, low, why)

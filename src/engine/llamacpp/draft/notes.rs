@@ -3,6 +3,7 @@
 use super::SpecType;
 use super::settings::of_draft;
 use crate::engine::llamacpp::config::Config;
+use crate::engine::llamacpp::file_type::Weights;
 use crate::engine::llamacpp::notes::{model, refusals, unloadable};
 use crate::engine::llamacpp::subject::Subject;
 use crate::model::Model;
@@ -127,7 +128,7 @@ fn prediction(subject: &Subject<'_>, notes: &mut Vec<Note>) {
     };
     if let Some(refusal) = refusal {
         notes.push(Note::error("no-prediction-blocks", refusal).on("spec_type"));
-    } else if !architecture.keeps_prediction_blocks() {
+    } else if subject.table.weights != Weights::Native && !architecture.keeps_prediction_blocks() {
         notes.push(
             Note::hint(
                 "file-with-prediction-blocks",

@@ -1,15 +1,13 @@
 //! The files of what is loaded beside the model: draft, projector, adapters.
 
-use crate::engine::launch::{Argument, Variable, Word};
+use crate::engine::launch::{Argument, LaunchInputs, Variable, Word, first_part};
+use crate::engine::llamacpp::base;
 use crate::plan::{Settings, Value};
 
 use super::{Command, text};
 
 /// Puts the files that the plan names where the table of flags finds them, and drops settings of what is not loaded.
-pub(super) fn name_files(
-    inputs: &crate::engine::launch::LaunchInputs<'_>,
-    settings: &mut Settings,
-) {
+pub(super) fn name_files(inputs: &LaunchInputs<'_>, settings: &mut Settings) {
     let options = inputs.options;
     let mut put = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -22,7 +20,7 @@ pub(super) fn name_files(
         (!paths.is_empty()).then(|| Value::List(items.collect()))
     };
     if inputs.draft.is_some() {
-        put("draft_model", path(&options.draft_path));
+        put("draft_model", draft_file(inputs).map(Value::Text));
     }
     if is_on(inputs.resolved, "mmproj") {
         put("mmproj_path", path(&options.mmproj_path));
@@ -31,14 +29,22 @@ pub(super) fn name_files(
     put("control_vector_paths", paths(&options.control_vector_paths));
 }
 
+/// The draft's file: as the plan says, else the one that it was opened from where that is what is planned.
+fn draft_file(inputs: &LaunchInputs<'_>) -> Option<String> {
+    let native = text(inputs.resolved, "draft_weights").is_some_and(base::is_native);
+    let opened = inputs.opened_draft.filter(|_| native).map(first_part);
+    inputs.options.draft_path.clone().or(opened)
+}
+
 /// Asks for files that the plan loads and does not name.
 pub(super) fn ask(command: &mut Command<'_>) {
     let inputs = command.inputs;
     let options = inputs.options;
     if let Some(draft) = inputs.draft
-        && options.draft_path.is_none()
+        && draft_file(inputs).is_none()
     {
-        let kind = text(inputs.resolved, "draft_weights").unwrap_or_default();
+        let kind = text(inputs.resolved, "draft_weights").filter(|word| !base::is_native(word));
+        let kind = kind.unwrap_or_default();
         let meaning = format!(
             "the path of the {kind} file (GGUF) of {}, which drafts",
             draft.name

@@ -3,14 +3,17 @@
 
 mod pictures;
 
+use std::collections::BTreeMap;
+
 use pictures::Sizes;
 
 use super::compute::{Picture, picture_buffers};
 use super::config::Device;
 use super::parts::Parts;
 use super::subject::Subject;
+use super::tensors::held;
 use crate::engine::Inputs;
-use crate::model::{Encoder, TowerKind, Vision, product};
+use crate::model::{Checkpoint, Encoder, TowerKind, Vision, product};
 use crate::plan::Value;
 use crate::projection::{Category, Note, Part, Term, Why};
 use crate::quant::Type;
@@ -33,9 +36,13 @@ fn settings(inputs: Inputs<'_>) -> Option<Settings> {
     if settings.get("mmproj") != Some(&Value::Bool(true)) {
         return None;
     }
-    let kind = match settings.get("mmproj_type") {
-        Some(Value::Text(word)) => word.parse().unwrap_or(Type::F16),
-        _ => Type::F16,
+    let kind = match (
+        &inputs.model.attached.projector,
+        settings.get("mmproj_type"),
+    ) {
+        (Some(file), _) => most_of(file),
+        (None, Some(Value::Text(word))) => word.parse().unwrap_or(Type::F16),
+        (None, _) => Type::F16,
     };
     let number = |name: &str| match settings.get(name) {
         Some(Value::Integer(number)) => u64::try_from(*number).unwrap_or(0),
@@ -57,13 +64,19 @@ pub(super) fn add(subject: &Subject<'_>, parts: &mut Parts) {
     };
     let first = subject.devices.first().filter(|_| settings.on_gpu);
     let home = first.map(|_| 0);
+    let file = inputs.model.attached.projector.as_deref();
+    if let Some(file) = file {
+        parts.add(home, [projecting(file_weights(file, home))]);
+    }
     if let Some(vision) = &inputs.model.vision {
-        parts.add(home, [projecting(weights(vision, settings.kind))]);
+        if file.is_none() {
+            parts.add(home, [projecting(weights(vision, settings.kind))]);
+        }
         for (home, term) in buffers(inputs, vision, &settings, first) {
             parts.add(home, [projecting(term)]);
         }
     }
-    if let Some(audio) = &inputs.model.audio {
+    if let (Some(audio), None) = (&inputs.model.audio, file) {
         parts.add(home, [projecting(audio_weights(audio, settings.kind))]);
     }
 }
@@ -75,7 +88,16 @@ pub(super) fn notes(subject: &Subject<'_>, notes: &mut Vec<Note>) {
         return;
     };
     let Some(vision) = &inputs.model.vision else {
-        if inputs.model.audio.is_none() {
+        if inputs.model.attached.projector.is_some() {
+            notes.push(
+                Note::warning(
+                    "projector-buffer-unknown",
+                    "The projector's weights are those of its file; its compute buffer is not projected, because the \
+                     model's file does not say what the tower computes.",
+                )
+                .on("mmproj"),
+            );
+        } else if inputs.model.audio.is_none() {
             notes.push(
                 Note::error(
                     "no-projector",
@@ -110,6 +132,36 @@ pub(super) fn notes(subject: &Subject<'_>, notes: &mut Vec<Note>) {
             .on("image_max_tokens"),
         );
     }
+}
+
+/// The type in which most of a file is stored.
+fn most_of(file: &Checkpoint) -> Type {
+    let mut sums: BTreeMap<Type, Bytes> = BTreeMap::new();
+    for tensor in &file.tensors {
+        if let Some(kind) = tensor.kind {
+            *sums.entry(kind).or_default() += tensor.bytes;
+        }
+    }
+    let most = sums.into_iter().max_by_key(|(_, bytes)| *bytes);
+    most.map_or(Type::F16, |(kind, _)| kind)
+}
+
+/// As its own file has them (`clip_model_loader::load_tensors` in `tools/mtmd/clip.cpp`, 0.6.0-dev).
+fn file_weights(file: &Checkpoint, home: Option<usize>) -> Term {
+    let held = file.tensors.iter().map(|tensor| {
+        let (gpu, host) = held(tensor.bytes, tensor.kind, &tensor.shape);
+        home.map_or(host, |_| gpu)
+    });
+    let bytes: Bytes = held.sum();
+    let why = Why::new(
+        "llama.cpp/weights/projector-file",
+        "{tensors} tensors of the projector's file, {stored} in it, most of them in {type}",
+        SOURCE,
+    )
+    .with("tensors", file.tensors.len() as u64)
+    .with("stored", file.bytes)
+    .with("type", most_of(file).name());
+    Term::exact(Category::Weights, bytes, why)
 }
 
 /// Matrices in the type of the file; positions, norms and biases in f32, and the patch embedding too where the file is

@@ -79,7 +79,8 @@ pub(super) fn drafting_by_context(scope: &Scope<'_>) -> bool {
 
 /// A projector for images or sounds.
 pub(super) fn projector(scope: &Scope<'_>) -> bool {
-    scope.model.vision.is_some() || scope.model.audio.is_some()
+    let model = scope.model;
+    model.vision.is_some() || model.audio.is_some() || model.attached.projector.is_some()
 }
 
 /// A projector that is loaded.

@@ -17,6 +17,7 @@ pub use crate::engine::llamacpp::mixture::NoFallback;
 pub use architecture::{Architecture, Unsupported};
 pub use native::Findings;
 pub(in crate::engine::llamacpp) use reads::is_architecture;
+pub(in crate::engine::llamacpp) use row::held;
 pub use row::{Matrix, Network, Part, Row};
 pub use table::{Error, TensorTable};
 

@@ -95,20 +95,11 @@ impl Row {
         let bytes = kind
             .shape_bytes(&tensor.shape)
             .unwrap_or(Bytes::new(u64::MAX));
-        let missing = match tensor.shape[0] % GPU_ROW {
-            0 => 0,
-            rest => GPU_ROW - rest,
-        };
-        // The missing part of one row; ggml rounds it down to whole blocks.
-        let padding = if kind.is_quantized() {
-            missing / kind.block_elements() * kind.block_bytes()
-        } else {
-            0
-        };
+        let (gpu_bytes, host_bytes) = held(bytes, Some(kind), &tensor.shape);
         Self {
             bytes,
-            gpu_bytes: (bytes + Bytes::new(padding)).align_up(GPU_ALIGNMENT),
-            host_bytes: bytes.align_up(HOST_ALIGNMENT),
+            gpu_bytes,
+            host_bytes,
             gpu_can: gpu_can(&tensor, kind, states),
             part: Part::of(&tensor.name),
             tensor,
@@ -125,14 +116,35 @@ impl Row {
         if known == Some(stored.bytes) && known == Some(row.bytes) {
             return row;
         }
+        let (gpu_bytes, host_bytes) = held(stored.bytes, stored.kind, &stored.shape);
         Self {
             bytes: stored.bytes,
-            gpu_bytes: stored.bytes.align_up(GPU_ALIGNMENT),
-            host_bytes: stored.bytes.align_up(HOST_ALIGNMENT),
+            gpu_bytes,
+            host_bytes,
             type_name: stored.type_name.clone(),
             ..row
         }
     }
+}
+
+/// What so many bytes of a tensor take of a GPU's buffer and of one in main memory. Of a type that is not known the end of
+/// a row is not padded.
+pub(in crate::engine::llamacpp) fn held(
+    bytes: Bytes,
+    kind: Option<Type>,
+    shape: &[u64; 4],
+) -> (Bytes, Bytes) {
+    let missing = match shape[0] % GPU_ROW {
+        0 => 0,
+        rest => GPU_ROW - rest,
+    };
+    // The missing part of one row; ggml rounds it down to whole blocks.
+    let padding = match kind {
+        Some(kind) if kind.is_quantized() => missing / kind.block_elements() * kind.block_bytes(),
+        _ => 0,
+    };
+    let on_gpu = (bytes + Bytes::new(padding)).align_up(GPU_ALIGNMENT);
+    (on_gpu, bytes.align_up(HOST_ALIGNMENT))
 }
 
 /// Whether the CUDA backend can run the operation with which the loader probes a tensor (`weight_buft_supported` in
