@@ -76,8 +76,9 @@ impl<'a> LaunchInputs<'a> {
         }
         let planned = self.resolved.get("weights");
         let native = matches!(planned, Some(Value::Text(word)) if base::is_native(word));
-        // Another form of the weights is another file of the repository.
-        Some((self.repository?, self.file.filter(|_| native)))
+        // Of a file that was opened another form of the weights is another file of the repository.
+        let file = self.file.filter(|_| native || other.is_none());
+        Some((self.repository?, file))
     }
 }
 

@@ -129,7 +129,10 @@ impl Export<'_> {
         let label = label.and_then(|file| file.label.as_deref());
         match self.report.settings.get("weights") {
             Some(Value::Text(word)) if word.eq_ignore_ascii_case(Weights::NATIVE) => {
-                label.unwrap_or_default()
+                let label = label.unwrap_or_default();
+                // Files are mostly named by it already.
+                let names = |name: &str| name.to_lowercase().contains(&label.to_lowercase());
+                if names(&self.report.model) { "" } else { label }
             }
             Some(Value::Text(word)) => word,
             _ => "",
