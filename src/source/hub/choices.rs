@@ -156,8 +156,7 @@ fn role(prefix: &str) -> Role {
 
 /// The quantization in a name, the last one where there are several, else in the name of its folder; else the name.
 fn label(prefix: &str) -> String {
-    let parts = prefix.rsplit('/');
-    let found = parts.filter_map(last_label).next();
+    let found = prefix.rsplit('/').find_map(last_label);
     found.unwrap_or_else(|| prefix.rsplit('/').next().unwrap_or(prefix).to_owned())
 }
 

@@ -99,7 +99,8 @@ impl Way {
         }
         let tls = error
             .get_ref()
-            .is_some_and(|inner| inner.is::<rustls::Error>());
+            .and_then(|inner| inner.downcast_ref::<rustls::Error>())
+            .is_some();
         // Without the number that the system has for it.
         let text = error.to_string();
         let reason = text

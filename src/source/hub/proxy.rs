@@ -70,7 +70,7 @@ fn is_of(url: &Url, rule: &str) -> bool {
     }
     let host = url.host();
     let with_port = format!("{host}:{}", url.port());
-    let domain = rule.trim_start_matches("*").trim_start_matches('.');
+    let domain = rule.trim_start_matches('*').trim_start_matches('.');
     [host, with_port.as_str()].into_iter().any(|host| {
         host == domain
             || host

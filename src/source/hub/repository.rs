@@ -98,8 +98,8 @@ impl<'a> Repository<'a> {
             let ended = threads
                 .into_iter()
                 .map(|thread| thread.join().unwrap_or(Ok(())));
-            // All of them are waited for.
-            ended.fold(Ok(()), |before, now| before.and(now))
+            // The scope waits for those behind the first failure too.
+            ended.collect()
         })
     }
 
@@ -196,13 +196,12 @@ impl<'a> Repository<'a> {
 /// How much of a file is fetched at first, and at most, where less is asked for. Headers of GGUF hold whole
 /// vocabularies; those of safetensors rarely pass 100 kB; configurations and indexes are read whole.
 fn ahead(name: &str) -> Range<u64> {
-    if name.ends_with(".json") {
-        AHEAD..AHEAD
-    } else if name.ends_with(".safetensors") {
-        128 << 10..AHEAD
-    } else {
-        512 << 10..AHEAD
-    }
+    let first = match name.rsplit('.').next() {
+        Some("json") => AHEAD,
+        Some("safetensors") => 128 << 10,
+        _ => 512 << 10,
+    };
+    first..AHEAD
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

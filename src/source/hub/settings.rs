@@ -40,7 +40,7 @@ impl Default for Waits {
         Self {
             connect: Duration::from_secs(10),
             silence: Duration::from_secs(30),
-            total: Duration::from_secs(300),
+            total: Duration::from_mins(5),
         }
     }
 }
