@@ -11,6 +11,7 @@ mod inspect;
 mod local;
 mod opened;
 mod project;
+mod remote;
 mod save;
 mod settings;
 mod window;
