@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::inspect::{Inspection, Share};
-use plimsoll::model::FileTensor;
+use plimsoll::model::{Checkpoint, FileTensor, Model};
 use plimsoll::plan::ModelRef;
 use plimsoll::projection::grouped;
 use plimsoll::source;
@@ -18,12 +18,14 @@ use serde_json::{Value, json};
 
 use super::answer::{one_line, print_json, print_plain};
 use super::opened::{is_gguf, model_catalog, no_model};
+use super::remote::{self, Fetched};
 use super::{Answer, Failure};
 
 /// Options of `inspect`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// A model file, a folder with a model, or a preset (`plimsoll models` lists them).
+    /// A model file, a folder with a model, a preset (`plimsoll models` lists them), or a repository on Hugging Face as
+    /// owner/name[@revision][:Q4_K_M], of which headers are read over the network.
     model: String,
     /// List every tensor.
     #[arg(long)]
@@ -37,27 +39,56 @@ pub(super) struct Options {
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let catalog = model_catalog();
     let path = Path::new(&options.model);
+    if let Some(address) = remote::address(&options.model, &catalog) {
+        return match remote::fetch(&address)? {
+            Fetched::Several(listing) => remote::choices(&listing, options.json),
+            Fetched::Part { part, files } => show_part(options, &part, files),
+            Fetched::Model {
+                model,
+                files,
+                reference,
+            } => {
+                show_model(options, &model, files)?;
+                if !options.json {
+                    print_plain(&remote::plan(&reference))?;
+                }
+                Ok(Answer::Yes)
+            }
+        };
+    }
     let (reference, files) = reference(&options.model, path, &catalog)?;
-    let (inspection, checkpoint) = match part(&reference, path)? {
-        Some(part) => {
-            let inspection = Inspection::of_part(&part, files);
-            (inspection, Some(part.checkpoint))
-        }
-        None => {
-            let model = source::model(&reference, &catalog).map_err(no_model)?;
-            (Inspection::new(&model, files), model.checkpoint)
-        }
-    };
-    let tensors = checkpoint.as_deref().filter(|_| options.full);
+    if let Some(part) = part(&reference, path)? {
+        return show_part(options, &part, files);
+    }
+    let model = source::model(&reference, &catalog).map_err(no_model)?;
+    show_model(options, &model, files)
+}
+
+fn show_part(options: &Options, part: &Gguf, files: Vec<Entry>) -> Result<Answer, Failure> {
+    let inspection = Inspection::of_part(part, files);
+    show(options, &inspection, Some(&part.checkpoint))
+}
+
+fn show_model(options: &Options, model: &Model, files: Vec<Entry>) -> Result<Answer, Failure> {
+    let inspection = Inspection::new(model, files);
+    show(options, &inspection, model.checkpoint.as_deref())
+}
+
+fn show(
+    options: &Options,
+    inspection: &Inspection,
+    checkpoint: Option<&Checkpoint>,
+) -> Result<Answer, Failure> {
+    let tensors = checkpoint.filter(|_| options.full);
     let tensors = tensors.map(|checkpoint| checkpoint.tensors.as_slice());
     if options.json {
         print_json(&value(
-            &inspection,
+            inspection,
             options.full,
             tensors.unwrap_or_default(),
         )?)?;
     } else {
-        print_plain(&text(&inspection, tensors.unwrap_or_default()))?;
+        print_plain(&text(inspection, tensors.unwrap_or_default()))?;
     }
     Ok(Answer::Yes)
 }
