@@ -185,7 +185,7 @@ fn a_repository_is_read_once_and_then_from_what_was_kept() {
     assert_eq!(report["derived"]["file_bytes"], TENSORS);
     let output = world.run(&[], &["fit", &plan]);
     assert_eq!(code(&output), 0, "{}", err(&output));
-    let output = world.run(&[], &["export", &plan, "--target", "bash"]);
+    let output = world.run(&[], &["export", &plan, "--target", "sh"]);
     assert_eq!(code(&output), 0, "{}", err(&output));
     let launch = out(&output);
     assert!(launch.contains("--hf-repo o/r"), "{launch}");
