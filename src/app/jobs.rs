@@ -12,8 +12,10 @@ use crate::catalog::models::ModelCatalog;
 use crate::engine::Memo;
 use crate::hardware::detection::Detection;
 use crate::hardware::probe::Progress;
+use crate::model::Model;
 use crate::plan::{LaunchOptions, ModelRef};
 use crate::report::{self, Beside, ExpertPrice};
+use crate::source;
 
 use super::basis::{Basis, BesideKey};
 use super::chooser::{PathChooser, PathRequest, Purpose};
@@ -201,10 +203,18 @@ impl Jobs {
         });
     }
 
-    /// Reads one of the models of a plan.
-    pub(crate) fn read_model(&mut self, task: Task, reference: ModelRef) {
+    /// Reads one of the models of a plan, unless it is known, and what a launch loads beside it.
+    pub(crate) fn read_model(
+        &mut self,
+        task: Task,
+        reference: ModelRef,
+        known: Option<Arc<Model>>,
+        launch: LaunchOptions,
+    ) {
         self.start(task, "model", move |tell| {
-            let result = opened::model(&reference).map(Box::new);
+            let model =
+                known.map_or_else(|| opened::model(&reference), |known| Ok((*known).clone()));
+            let result = model.map(|model| Box::new(source::attached(model, &launch)));
             tell(News::Model {
                 task,
                 reference: Box::new(reference),

@@ -8,7 +8,7 @@ use crate::hardware::detection::{DetectedCard, Detection};
 use crate::hardware::probe::Progress;
 use crate::model::Model;
 use crate::plain::one_line;
-use crate::plan::{MachineRef, ModelRef, Plan};
+use crate::plan::{LaunchOptions, MachineRef, ModelRef, Plan};
 use crate::report::Beside;
 
 use super::basis::BesideKey;
@@ -67,10 +67,28 @@ pub(crate) struct Subjects {
     repository: Option<String>,
     /// Those beside it that are known, also while they are read again.
     neighbours: Arc<[Beside]>,
-    model_of: Option<ModelRef>,
+    model_of: Option<ModelKey>,
     draft_of: Option<ModelRef>,
     machine_of: Option<MachineKey>,
     beside_of: Option<BesideKey>,
+}
+
+/// A model with what is loaded beside it.
+#[derive(PartialEq)]
+struct ModelKey {
+    reference: ModelRef,
+    projector: Option<String>,
+    adapters: Vec<String>,
+}
+
+impl ModelKey {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            reference: plan.model.clone(),
+            projector: plan.launch.mmproj_path.clone(),
+            adapters: plan.launch.lora_paths.clone(),
+        }
+    }
 }
 
 #[derive(PartialEq)]
@@ -88,11 +106,17 @@ impl Subjects {
         library: &Library,
         jobs: &mut Jobs,
     ) {
-        if self.model_of.as_ref() != Some(&plan.model)
-            && let Some(found) = find_model(&plan.model, Task::Model, library, jobs)
+        let key = ModelKey::of(plan);
+        if self.model_of.as_ref() != Some(&key)
+            && let Some(found) = find_model(&plan.model, (Task::Model, &plan.launch), library, jobs)
         {
-            self.model = found;
-            self.model_of = Some(plan.model.clone());
+            let known = self.model_of.as_ref();
+            let same = known.is_some_and(|known| known.reference == plan.model);
+            // While what is beside it is read, the model stays what it was.
+            if !(same && matches!(found, Found::Waiting) && self.model.ready().is_some()) {
+                self.model = found;
+            }
+            self.model_of = Some(key);
             let preset = plan.model.preset.as_deref();
             let entry = preset.and_then(|id| library.entry(id));
             let published = entry.and_then(|entry| entry.gguf_repo.clone());
@@ -101,7 +125,12 @@ impl Subjects {
         if self.draft_of != plan.draft {
             let none = ModelRef::default();
             let draft = plan.draft.as_ref().unwrap_or(&none);
-            if let Some(found) = find_model(draft, Task::Draft, library, jobs) {
+            if let Some(found) = find_model(
+                draft,
+                (Task::Draft, &LaunchOptions::default()),
+                library,
+                jobs,
+            ) {
                 self.draft = found;
                 self.draft_of.clone_from(&plan.draft);
             }
@@ -241,19 +270,25 @@ impl Subjects {
 /// The model that is meant, or that it is being read; absent where it cannot be asked for yet.
 fn find_model(
     reference: &ModelRef,
-    task: Task,
+    (task, launch): (Task, &LaunchOptions),
     library: &Library,
     jobs: &mut Jobs,
 ) -> Option<Found<Model>> {
+    let alone = launch.mmproj_path.is_none() && launch.lora_paths.is_empty();
     Some(match &reference.preset {
         Some(_) => match library.model(reference) {
-            Ok(model) => Found::Ready(model),
+            Ok(model) if alone => Found::Ready(model),
+            Ok(_) if jobs.busy(task) => return None,
+            Ok(model) => {
+                jobs.read_model(task, reference.clone(), Some(model), launch.clone());
+                Found::Waiting
+            }
             Err(reason) => Found::Failed(one_line(&reason)),
         },
         // The thread is not free.
         None if !reference.is_empty() && jobs.busy(task) => return None,
         None if !reference.is_empty() => {
-            jobs.read_model(task, reference.clone());
+            jobs.read_model(task, reference.clone(), None, launch.clone());
             Found::Waiting
         }
         None => Found::Absent,

@@ -1,7 +1,7 @@
 //! The tensors of a file that there is, as the loader takes them (`src/llama-model-loader.cpp`, `src/llama-arch.cpp`,
 //! 0.6.0-dev).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{Architecture, Layer, Stored, Tensor, Unsupported, reads, tensors_as};
 use crate::model::{Checkpoint, FileTensor, Model};
@@ -36,12 +36,12 @@ pub(super) fn loaded<'a>(
     file: &'a Checkpoint,
     prediction: bool,
 ) -> Result<Loaded<'a>, Unsupported> {
-    let names: BTreeSet<&str> = file.tensors.iter().map(|own| own.name.as_str()).collect();
+    let names: HashSet<&str> = file.tensors.iter().map(|own| own.name.as_str()).collect();
     let holds = |name: &str| names.contains(name);
     let architecture = architecture(Architecture::of(model)?, holds);
     let reads =
         reads::of(architecture.name(model)).filter(|_| architecture != Architecture::Unknown);
-    let mut expected: BTreeMap<String, Tensor> = tensors_as(model, architecture, prediction)
+    let mut expected: HashMap<String, Tensor> = tensors_as(model, architecture, prediction)
         .into_iter()
         .map(|tensor| (tensor.name.clone(), tensor))
         .collect();
