@@ -15,6 +15,7 @@ mod feed_forward;
 mod layer;
 pub mod mixer;
 mod outside;
+mod quantization;
 mod read;
 mod vision;
 
@@ -30,6 +31,7 @@ pub use outside::{
     AltUp, BlockResiduals, HyperConnections, MultiTokenPrediction, PerLayerInputs, Positions,
     RopeFactors,
 };
+pub use quantization::{Format, Grouping, Method, Quantization, Scheme};
 pub use read::{Published, from_config};
 
 use std::sync::Arc;
@@ -92,6 +94,8 @@ pub struct Model {
     pub audio: Option<Encoder>,
     /// A model that is no decoder of text (BERT, ResNet): its parameters in one number, no layers.
     pub other: Option<Encoder>,
+    /// How the published weights are quantized, where they are.
+    pub quantization: Option<Quantization>,
     /// The files it was opened from, tensor by tensor.
     pub checkpoint: Option<Arc<Checkpoint>>,
     /// The configuration that it was read from.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::config::{Config, Error};
 use super::configuration::Configuration;
-use super::{Model, family, vision};
+use super::{Model, Quantization, family, vision};
 
 /// Where multimodal configurations keep their language model.
 const NESTED: [&str; 3] = ["text_config", "llm_config", "language_config"];
@@ -44,6 +44,11 @@ pub fn from_config(
         model.wrapper_type = top.text("model_type")?.map(str::to_owned);
     }
     model.vision = vision::read(&top, &model)?;
+    // Beside a nested language model as often as in it.
+    model.quantization = ["quantization_config", "compression_config"]
+        .iter()
+        .find_map(|field| outer.get(*field).or(text.get(*field)))
+        .and_then(Quantization::read);
     check_overrides(overrides, &asked.borrow())?;
     model.configuration = Configuration::new(outer, nested, text);
     Ok(model.sealed())
