@@ -20,6 +20,7 @@ pub struct Checkpoint {
     pub tensors: Vec<FileTensor>,
     /// Bytes of all tensors.
     pub bytes: Bytes,
+    parameters: Option<u64>,
     fingerprint: u64,
 }
 
@@ -67,6 +68,7 @@ pub struct FileTensor {
     /// Its name in the file.
     pub name: String,
     /// Its dimensions, fastest first; unused ones are 1 (ggml's `ne`). Those beyond the fourth are multiplied into it.
+    /// Of packed numbers in safetensors (eight of four bits in one of 32), the dimensions of what is packed.
     pub shape: [u64; 4],
     /// How its elements are stored, where that is one of ggml's types.
     pub kind: Option<Type>,
@@ -91,6 +93,7 @@ impl Checkpoint {
         Self {
             container,
             label,
+            parameters: None,
             bytes: tensors.iter().map(|tensor| tensor.bytes).sum(),
             fingerprint: hasher.finish(),
             tensors,
@@ -102,7 +105,20 @@ impl Checkpoint {
         self.fingerprint
     }
 
-    /// The number of all elements. Packed formats of safetensors count as stored.
+    /// With the number of parameters, where tensors hold other things than parameters: scales, zero points.
+    #[must_use]
+    pub fn with_parameters(mut self, parameters: u64) -> Self {
+        self.parameters = Some(parameters);
+        self
+    }
+
+    /// The number of parameters: of all elements, without scales and the like of quantized safetensors. 0 where the
+    /// files do not say (PyTorch).
+    pub fn parameters(&self) -> u64 {
+        self.parameters.unwrap_or_else(|| self.elements())
+    }
+
+    /// The number of all elements, scales of quantized safetensors included.
     pub fn elements(&self) -> u64 {
         let elements = self.tensors.iter().map(FileTensor::elements);
         elements.fold(0, u64::saturating_add)

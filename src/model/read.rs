@@ -36,19 +36,15 @@ pub fn from_config(
     }
 
     let asked = RefCell::default();
-    let config = Config::new(&text, "", &asked);
-    let mut model = family::read(&config)?;
+    let fields = Config::new(&text, "", &asked);
+    let mut model = family::read(&fields)?;
     name.clone_into(&mut model.name);
     model.architecture = architecture(&top)?;
     if nested.is_some() {
         model.wrapper_type = top.text("model_type")?.map(str::to_owned);
     }
     model.vision = vision::read(&top, &model)?;
-    // Beside a nested language model as often as in it.
-    model.quantization = ["quantization_config", "compression_config"]
-        .iter()
-        .find_map(|field| outer.get(*field).or(text.get(*field)))
-        .and_then(Quantization::read);
+    model.quantization = quantization_of(config);
     check_overrides(overrides, &asked.borrow())?;
     model.configuration = Configuration::new(outer, nested, text);
     Ok(model.sealed())
@@ -89,6 +85,18 @@ fn architecture(top: &Config<'_>) -> Result<String, Error> {
             .map(str::to_owned)
             .ok_or_else(|| top.wrong("architectures", "a list of texts", value)),
     }
+}
+
+/// How a configuration says that its published weights are quantized.
+pub fn quantization_of(config: &Value) -> Option<Quantization> {
+    // Beside a nested language model as often as in it.
+    let nested = NESTED.iter().filter_map(|field| config.get(*field));
+    let mut objects = std::iter::once(config).chain(nested);
+    objects.find_map(|object| {
+        let fields = ["quantization_config", "compression_config"];
+        let written = fields.iter().find_map(|field| object.get(*field))?;
+        Quantization::read(written)
+    })
 }
 
 /// An override must name a field that the family reads; anything else is a slip that would go unnoticed.

@@ -1,96 +1,161 @@
-//! Hugging Face configurations from disk.
+//! Hugging Face configurations, and the weights beside them, on this computer.
 
-use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::Error;
-use crate::model::{self, Model};
+use super::access::{Collection as _, Entry, LocalFile, LocalFolder};
+use super::checkpoint::{self, Reason};
+use super::{Error, gguf, is_named_gguf};
+use crate::model::Model;
 use crate::store;
 
-/// Most bytes of a configuration. Published ones have a few thousand; lists of modules left unquantized, a million.
-const LIMIT: u64 = 16 << 20;
-
-/// The model of a `config.json`, or of the folder it is in. It is named after the folder.
+/// The model of a folder with a `config.json`, of that file, or of a file of weights beside it. It is named after the
+/// folder. A configuration of another name is read alone.
 ///
 /// # Errors
-/// A file of another kind, one that is too large or cannot be read, or a configuration that is no known model.
+/// A file of another kind, one that is too large or cannot be read, or a configuration that is no model.
 pub fn read(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
-    let file = if path.is_dir() {
-        let file = path.join("config.json");
-        // What is there but no file is told apart where it is read.
-        if file.symlink_metadata().is_err() {
-            return Err(Error::NoConfig { path: path.into() });
-        }
-        Cow::Owned(file)
-    } else {
-        Cow::Borrowed(path)
+    if path.is_dir() {
+        return folder(path, overrides);
+    }
+    // What is no file, or may not be read, is told apart here.
+    LocalFile::open(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let parent = parent.unwrap_or(Path::new("."));
+    let known = [checkpoint::CONFIG, checkpoint::PARAMS, checkpoint::ADAPTER];
+    if known.contains(&name.as_ref()) || is_weights(&name) {
+        return folder(parent, overrides);
+    }
+    let model = checkpoint::described(&LocalFolder::new(parent), &name, &title(path), overrides);
+    model.map_err(|error| told(error, parent))
+}
+
+/// Files that stand for the folder they are in.
+fn is_weights(name: &str) -> bool {
+    const ENDINGS: [&str; 4] = [".safetensors", ".bin", ".pth", ".index.json"];
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+fn folder(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
+    let folder = LocalFolder::new(path);
+    let listing = |cause| store::Error::Read {
+        path: path.into(),
+        cause,
     };
-    let text = store::read(&file, LIMIT)?;
-    let config = parse(&text).map_err(|error| Error::Json {
-        reason: error.to_string(),
-        path: file.to_path_buf(),
-    })?;
-    model::from_config(&name(&file), &config, overrides).map_err(|reason| Error::Model {
-        reason,
-        path: file.into_owned(),
-    })
-}
-
-/// The folder's name, which is the model's where people keep models by name.
-fn name(file: &Path) -> String {
-    let folder = file.parent().and_then(Path::file_name);
-    let name = folder.or(file.file_stem()).unwrap_or_default();
-    name.to_string_lossy().into_owned()
-}
-
-/// Reads JSON as Python writes it: with `Infinity` and `NaN`, which become null.
-fn parse(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(text).or_else(|error| match without_infinities(text) {
-        Some(plain) => serde_json::from_str(&plain),
-        None => Err(error),
-    })
-}
-
-/// The text with null for Python's names of numbers that JSON does not have; `None` where it has none.
-fn without_infinities(text: &str) -> Option<String> {
-    const NAMES: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    let (mut quoted, mut found) = (false, false);
-    while let Some(letter) = rest.chars().next() {
-        let name = NAMES
-            .iter()
-            .find(|name| !quoted && rest.starts_with(**name));
-        let (written, read) = match name {
-            Some(name) => ("null", name.len()),
-            // A backslash in a string takes the next character with it.
-            None if quoted && letter == '\\' => {
-                let end = rest.char_indices().nth(2).map_or(rest.len(), |(at, _)| at);
-                (rest.get(..end)?, end)
-            }
-            None => (rest.get(..letter.len_utf8())?, letter.len_utf8()),
+    let entries = folder.entries().map_err(listing)?;
+    if !checkpoint::is_model(&entries) {
+        return match only_gguf(path, &entries)? {
+            Some(file) => Ok(gguf::open(&file)?.model(overrides)?),
+            None => Err(without_config(path, &folder, &entries)),
         };
-        found |= name.is_some();
-        quoted ^= letter == '"';
-        plain.push_str(written);
-        rest = rest.get(read..)?;
     }
-    found.then_some(plain)
+    let model = checkpoint::model(&folder, &title(&path.join(checkpoint::CONFIG)), overrides);
+    model.map_err(|error| told(error, path))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_numbers_that_only_python_writes() {
-        let text = r#"{"a": [0.0, Infinity, -Infinity, NaN], "b": "Infinity \" NaN \\"}"#;
-        let value = parse(text).unwrap();
-        assert_eq!(value["a"], serde_json::json!([0.0, null, null, null]));
-        assert_eq!(value["b"], "Infinity \" NaN \\");
-        assert!(parse("{Infinity").is_err());
-        assert!(parse("{\"a\": Infinit}").is_err());
+/// What a folder without a configuration is instead.
+fn without_config(path: &Path, folder: &LocalFolder, entries: &[Entry]) -> Error {
+    let config = path.join(checkpoint::CONFIG);
+    // There, but no file: a link that leads nowhere or in a circle, a device.
+    if config.symlink_metadata().is_ok()
+        && let Err(error) = LocalFile::open(&config)
+    {
+        return error.into();
     }
+    if checkpoint::is_adapter(entries) {
+        return match checkpoint::adapter(folder) {
+            Ok(adapter) => Error::Adapter {
+                path: path.into(),
+                base: adapter
+                    .base
+                    .map(|base| format!(" for `{}`", base.escape_debug()))
+                    .unwrap_or_default(),
+            },
+            Err(error) => told(error, path),
+        };
+    }
+    Error::NoConfig { path: path.into() }
+}
+
+/// The one GGUF model of a folder; `None` where there are no such files.
+fn only_gguf(path: &Path, entries: &[Entry]) -> Result<Option<PathBuf>, Error> {
+    let names = entries.iter().map(|entry| entry.name.as_str());
+    let all = names.filter(|name| is_named_gguf(Path::new(name)));
+    let mut files: Vec<&str> = Vec::new();
+    for name in all {
+        let part = super::files::split(name);
+        let same = |other: &&str| part.is_some() && super::files::split(other) == part;
+        if !files.iter().any(same) {
+            files.push(name);
+        }
+    }
+    if files.len() > 1 && files.len() <= GGUF_FILES {
+        // Projectors and adapters lie beside the model that they are for.
+        let model = |name: &&str| gguf::open(&path.join(name)).is_ok_and(|file| file.kind == gguf::Kind::Model);
+        let models: Vec<&str> = files.iter().copied().filter(model).collect();
+        if models.len() == 1 {
+            files = models;
+        }
+    }
+    match files.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(path.join(one))),
+        several => Err(Error::SeveralGguf {
+            path: path.into(),
+            files: several.iter().take(GGUF_FILES).copied().collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+/// Most GGUF files of a folder that are opened, or named.
+const GGUF_FILES: usize = 16;
+
+/// An error with the place it happened at.
+fn told(error: checkpoint::Error, folder: &Path) -> Error {
+    match error {
+        checkpoint::Error::Model { file, reason } => Error::Model {
+            reason,
+            path: folder.join(file),
+        },
+        checkpoint::Error::File {
+            file,
+            reason: Reason::TooLarge { limit },
+        } => Error::Read(store::Error::TooLarge {
+            path: folder.join(file),
+            limit: limit.get(),
+        }),
+        checkpoint::Error::File {
+            file,
+            reason: Reason::NotText,
+        } => Error::Read(store::Error::NotText {
+            path: folder.join(file),
+        }),
+        reason => Error::Checkpoint {
+            reason,
+            path: folder.into(),
+        },
+    }
+}
+
+/// The folder's name, which is the model's where people keep models by name; in the cache of Hugging Face, where
+/// folders are named after revisions, the repository's.
+fn title(file: &Path) -> String {
+    let folder = file.parent();
+    let repository = folder
+        .and_then(Path::parent)
+        .filter(|parent| parent.ends_with("snapshots"));
+    let cached = repository.and_then(|snapshots| {
+        snapshots
+            .parent()?
+            .file_name()?
+            .to_str()?
+            .strip_prefix("models--")
+    });
+    if let Some(cached) = cached {
+        return cached.rsplit("--").next().unwrap_or(cached).to_owned();
+    }
+    let name = folder.and_then(Path::file_name).or(file.file_stem());
+    name.unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -47,7 +47,7 @@ pub fn of(path: &Path) -> Vec<Entry> {
 }
 
 /// What stands before the number of a part ("model-"), and the count of parts as written ("00009").
-fn split(name: &str) -> Option<(&str, &str)> {
+pub(super) fn split(name: &str) -> Option<(&str, &str)> {
     let (rest, count) = name.strip_suffix(".gguf")?.rsplit_once("-of-")?;
     let at = rest.rfind('-')? + 1;
     let (before, number) = (rest.get(..at)?, rest.get(at..)?);

@@ -2,6 +2,7 @@
 
 pub mod access;
 mod beside;
+pub mod checkpoint;
 pub mod config;
 pub mod files;
 pub mod gguf;
@@ -46,12 +47,31 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
-    /// Not JSON.
+    /// A folder with several GGUF files instead.
+    #[error("there is no config.json but several GGUF files: open one of {files} in {}", .path.display())]
+    SeveralGguf {
+        /// The folder.
+        path: PathBuf,
+        /// Their names.
+        files: String,
+    },
+    /// A folder with an adapter.
+    #[error(
+        "this is a LoRA adapter{base}, not a model: open that model and give it this adapter, {}",
+        .path.display()
+    )]
+    Adapter {
+        /// The folder.
+        path: PathBuf,
+        /// The model it is for, in words.
+        base: String,
+    },
+    /// Files that are not as they should be.
     #[error("{reason} in {}", .path.display())]
-    Json {
-        /// What the reader says, with line and column.
-        reason: String,
-        /// The file.
+    Checkpoint {
+        /// Which, and what is wrong.
+        reason: checkpoint::Error,
+        /// The folder.
         path: PathBuf,
     },
     /// JSON that is no model.

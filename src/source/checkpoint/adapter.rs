@@ -1,0 +1,112 @@
+//! LoRA adapters as PEFT saves them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::error::{Error, Reason};
+use super::{LIMIT, header, tensors, text};
+use crate::model::{Checkpoint, Container};
+use crate::source::access::Collection;
+
+/// What describes an adapter.
+pub const CONFIG: &str = "adapter_config.json";
+
+const WEIGHTS: &str = "adapter_model.safetensors";
+
+/// An adapter for a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adapter {
+    /// What kind (`peft_type`: "LORA").
+    pub kind: String,
+    /// Its rank, the largest where modules differ.
+    pub rank: Option<u64>,
+    /// The modules it changes, or a pattern of their names.
+    pub targets: Vec<String>,
+    /// Modules that are stored whole.
+    pub saved_modules: Vec<String>,
+    /// The model it is for.
+    pub base: Option<String>,
+    /// Its tensors; absent where the file is not there or cannot be read.
+    pub checkpoint: Option<Arc<Checkpoint>>,
+    /// What had to be left open, each a whole sentence.
+    pub assumptions: Vec<String>,
+}
+
+/// Reads the adapter of a folder.
+///
+/// # Errors
+/// What is wrong with its configuration.
+pub fn adapter(collection: &dyn Collection) -> Result<Adapter, Error> {
+    let of_config = |reason: Reason| reason.of(CONFIG);
+    let config = text::read(collection, CONFIG, LIMIT).and_then(|text| text::parse(&text));
+    let config = config.map_err(of_config)?;
+    if !config.is_object() {
+        return Err(of_config(Reason::Shape("is not an object".to_owned())));
+    }
+    let kind = config
+        .get("peft_type")
+        .and_then(Value::as_str)
+        .unwrap_or("LORA");
+    let base = config
+        .get("base_model_name_or_path")
+        .and_then(Value::as_str);
+    let mut adapter = Adapter {
+        kind: kind.chars().take(40).collect(),
+        rank: rank(&config),
+        targets: names(config.get("target_modules")),
+        saved_modules: names(config.get("modules_to_save")),
+        base: base
+            .filter(|base| !base.is_empty())
+            .map(|base| base.chars().take(400).collect()),
+        checkpoint: None,
+        assumptions: Vec::new(),
+    };
+    match weights(collection) {
+        Ok(checkpoint) => adapter.checkpoint = checkpoint.map(Arc::new),
+        Err(error) => adapter
+            .assumptions
+            .push(format!("The adapter's weights cannot be used: {error}.")),
+    }
+    Ok(adapter)
+}
+
+fn weights(collection: &dyn Collection) -> Result<Option<Checkpoint>, Error> {
+    let entries = collection.entries().map_err(Error::Listing)?;
+    if !entries.iter().any(|entry| entry.name == WEIGHTS) {
+        return Ok(None);
+    }
+    let of_weights = |reason: Reason| reason.of(WEIGHTS);
+    let file = collection
+        .open(WEIGHTS)
+        .map_err(|error| of_weights(error.into()))?;
+    let stored = header::read(file.as_ref()).map_err(of_weights)?;
+    let label = tensors::main_type(&stored);
+    let tensors = tensors::of(&stored, None).0;
+    Ok(Some(Checkpoint::new(
+        Container::Safetensors,
+        label,
+        tensors,
+    )))
+}
+
+/// `r`, and what single modules have instead.
+fn rank(config: &Value) -> Option<u64> {
+    let patterns = config.get("rank_pattern").and_then(Value::as_object);
+    let own = patterns.into_iter().flat_map(|patterns| patterns.values());
+    let all = own.chain(config.get("r")).filter_map(Value::as_u64);
+    all.filter(|rank| *rank > 0).max()
+}
+
+/// A list of names, or one.
+fn names(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(one)) => vec![one.clone()],
+        Some(Value::Array(list)) => list
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        _ => Vec::new(),
+    }
+}
