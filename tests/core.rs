@@ -10,6 +10,8 @@
 mod accuracy;
 #[path = "core/advisor.rs"]
 mod advisor;
+#[path = "core/checkpoints/mod.rs"]
+mod checkpoints;
 #[path = "core/compute.rs"]
 mod compute;
 #[path = "core/experts.rs"]

@@ -12,7 +12,7 @@ use super::text;
 use crate::source::access::Collection;
 
 /// Most bytes of an index. That of DeepSeek-R1, with 91,991 tensors, has nine million.
-const LIMIT: u64 = 128 << 20;
+const LIMIT: u64 = 64 << 20;
 
 /// Most files of a checkpoint. DeepSeek-R1 comes in 163.
 const FILES: usize = 10_000;

@@ -13,7 +13,7 @@ use plimsoll::model::Model;
 use serde_json::Map;
 
 /// A preset as it stands.
-fn preset(id: &str) -> Model {
+pub(crate) fn preset(id: &str) -> Model {
     let catalog = ModelCatalog::embedded();
     let preset = catalog.find(id).expect("the preset is there");
     preset.model(&Map::new()).expect("the preset is a model")

@@ -1,0 +1,8 @@
+//! Folders of Hugging Face: whole ones, quantized ones, broken and hostile ones.
+
+mod adapters;
+mod folders;
+mod hostile;
+mod packed;
+mod quantization;
+mod synthetic;
