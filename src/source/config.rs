@@ -46,10 +46,12 @@ fn folder(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
     };
     let entries = folder.entries().map_err(listing)?;
     if !checkpoint::is_model(&entries) {
-        return match only_gguf(path, &entries)? {
-            Some(file) => Ok(gguf::open(&file)?.model(overrides)?),
-            None => Err(without_config(path, &folder, &entries)),
-        };
+        if !checkpoint::is_adapter(&entries)
+            && let Some(file) = only_gguf(path, &entries)?
+        {
+            return Ok(gguf::open(&file)?.model(overrides)?);
+        }
+        return Err(without_config(path, &folder, &entries));
     }
     let model = checkpoint::model(&folder, &title(&path.join(checkpoint::CONFIG)), overrides);
     model.map_err(|error| told(error, path))
@@ -93,7 +95,9 @@ fn only_gguf(path: &Path, entries: &[Entry]) -> Result<Option<PathBuf>, Error> {
     }
     if files.len() > 1 && files.len() <= GGUF_FILES {
         // Projectors and adapters lie beside the model that they are for.
-        let model = |name: &&str| gguf::open(&path.join(name)).is_ok_and(|file| file.kind == gguf::Kind::Model);
+        let model = |name: &&str| {
+            gguf::open(&path.join(name)).is_ok_and(|file| file.kind == gguf::Kind::Model)
+        };
         let models: Vec<&str> = files.iter().copied().filter(model).collect();
         if models.len() == 1 {
             files = models;
@@ -104,7 +108,12 @@ fn only_gguf(path: &Path, entries: &[Entry]) -> Result<Option<PathBuf>, Error> {
         [one] => Ok(Some(path.join(one))),
         several => Err(Error::SeveralGguf {
             path: path.into(),
-            files: several.iter().take(GGUF_FILES).copied().collect::<Vec<_>>().join(", "),
+            files: several
+                .iter()
+                .take(GGUF_FILES)
+                .copied()
+                .collect::<Vec<_>>()
+                .join(", "),
         }),
     }
 }

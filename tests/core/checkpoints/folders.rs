@@ -329,7 +329,7 @@ fn folders_of_other_things_say_what_they_are() {
     write("b-Q8_0.gguf", "GGUF");
     assert!(
         error().starts_with(
-            "there is no config.json but GGUF files: open one of a-Q4_K_M.gguf, b-Q8_0.gguf in "
+            "there is no config.json but several GGUF files: open one of a-Q4_K_M.gguf, b-Q8_0.gguf in "
         ),
         "{}",
         error()

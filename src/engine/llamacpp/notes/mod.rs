@@ -5,6 +5,7 @@ mod file;
 mod machine;
 mod memory;
 mod model;
+mod published;
 mod refusals;
 
 pub(super) use after::{Seen, after};

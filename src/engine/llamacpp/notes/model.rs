@@ -49,6 +49,7 @@ pub(in super::super) fn model(model: &Model, table: &TensorTable, notes: &mut Ve
     for assumption in &model.assumptions {
         notes.push(Note::warning("model-assumed", assumption.clone()));
     }
+    notes.extend(super::published::published(model));
     if table.architecture == Architecture::Unknown {
         notes.push(unknown(model));
     }
