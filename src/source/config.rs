@@ -17,7 +17,7 @@ use crate::store;
 /// A file of another kind, one that is too large or cannot be read, or a configuration that is no model.
 pub fn read(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
     if path.is_dir() {
-        return folder(path, overrides);
+        return folder(path, None, overrides);
     }
     // What is no file, or may not be read, is told apart here.
     LocalFile::open(path)?;
@@ -25,8 +25,11 @@ pub fn read(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error>
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
     let parent = parent.unwrap_or(Path::new("."));
     let known = [checkpoint::CONFIG, checkpoint::PARAMS, checkpoint::ADAPTER];
-    if known.contains(&name.as_ref()) || is_weights(&name) {
-        return folder(parent, overrides);
+    if known.contains(&name.as_ref()) {
+        return folder(parent, None, overrides);
+    }
+    if is_weights(&name) {
+        return folder(parent, Some(&name), overrides);
     }
     let model = checkpoint::described(&LocalFolder::new(parent), &name, &title(path), overrides);
     model.map_err(|error| told(error, parent))
@@ -38,7 +41,12 @@ fn is_weights(name: &str) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-fn folder(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
+/// The model of a folder. `weights` is the file that was asked for, where it was one.
+fn folder(
+    path: &Path,
+    weights: Option<&str>,
+    overrides: &Map<String, Value>,
+) -> Result<Model, Error> {
     let folder = LocalFolder::new(path);
     let listing = |cause| store::Error::Read {
         path: path.into(),
@@ -46,19 +54,43 @@ fn folder(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
     };
     let entries = folder.entries().map_err(listing)?;
     if !checkpoint::is_model(&entries) {
-        if !checkpoint::is_adapter(&entries)
-            && let Some(file) = only_gguf(path, &entries)?
-        {
-            return Ok(gguf::open(&file)?.model(overrides)?);
-        }
-        return Err(without_config(path, &folder, &entries));
+        return match without_config(path, weights, &entries, overrides)? {
+            Some(model) => Ok(model),
+            None => Err(no_model(path, &folder, &entries)),
+        };
     }
     let model = checkpoint::model(&folder, &title(&path.join(checkpoint::CONFIG)), overrides);
     model.map_err(|error| told(error, path))
 }
 
-/// What a folder without a configuration is instead.
-fn without_config(path: &Path, folder: &LocalFolder, entries: &[Entry]) -> Error {
+/// The model of a folder without a configuration: of its GGUF file, or of weights that nothing describes.
+fn without_config(
+    path: &Path,
+    weights: Option<&str>,
+    entries: &[Entry],
+    overrides: &Map<String, Value>,
+) -> Result<Option<Model>, Error> {
+    if checkpoint::is_adapter(entries) || path.join(checkpoint::CONFIG).symlink_metadata().is_ok() {
+        return Ok(None);
+    }
+    if weights.is_none()
+        && let Some(file) = only_gguf(path, entries)?
+    {
+        return Ok(Some(gguf::open(&file)?.model(overrides)?));
+    }
+    let name = match weights {
+        Some(file) => file
+            .rsplit_once('.')
+            .map_or(file, |(stem, _)| stem)
+            .to_owned(),
+        None => title(&path.join(checkpoint::CONFIG)),
+    };
+    checkpoint::undescribed(&LocalFolder::new(path), weights, &name)
+        .map_err(|error| told(error, path))
+}
+
+/// Why there is no model in a folder without a configuration.
+fn no_model(path: &Path, folder: &LocalFolder, entries: &[Entry]) -> Error {
     let config = path.join(checkpoint::CONFIG);
     // There, but no file: a link that leads nowhere or in a circle, a device.
     if config.symlink_metadata().is_ok()

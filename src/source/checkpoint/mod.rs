@@ -25,7 +25,7 @@ pub use adapter::{Adapter, CONFIG as ADAPTER, adapter};
 pub use error::{Error, Reason};
 
 use super::access::{Collection, Entry};
-use crate::model::{self, Checkpoint, Container, FileTensor, Model, Quantization};
+use crate::model::{self, Checkpoint, Container, Encoder, FileTensor, Model, Quantization};
 use crate::units::Bytes;
 use header::Stored;
 
@@ -72,6 +72,28 @@ pub fn model(
     overrides: &Map<String, Value>,
 ) -> Result<Model, Error> {
     let entries = collection.entries().map_err(Error::Listing)?;
+    let (file, config) = description(collection, &entries)?;
+    let model = describe(name, file, &config, overrides);
+    if !overrides.is_empty() {
+        // The files are no longer those of this model.
+        return model;
+    }
+    let weights = weights_among(collection, &entries, &config);
+    match model {
+        Ok(model) => Ok(with_weights(model, &config, weights)),
+        Err(Error::Model { file, reason }) if is_unknown(&reason) => match weights {
+            Ok(Some(weights)) => Ok(only_weights(name, &config, &reason.to_string(), weights)),
+            _ => Err(Error::Model { file, reason }),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// What describes the model of a folder, under the names of Hugging Face, and the file that it is in.
+fn description(
+    collection: &dyn Collection,
+    entries: &[Entry],
+) -> Result<(&'static str, Value), Error> {
     let has = |name: &str| entries.iter().any(|entry| entry.name == name);
     let own = !has(CONFIG) && has(PARAMS);
     let file = if own { PARAMS } else { CONFIG };
@@ -87,16 +109,52 @@ pub fn model(
             config.insert("quantization_config".to_owned(), quantization.clone());
         }
     }
-    let model = describe(name, file, &config, overrides)?;
-    if !overrides.is_empty() {
-        // The files are no longer those of this model.
-        return Ok(model);
+    Ok((file, config))
+}
+
+/// A configuration that says nothing of layers, rather than something that cannot be.
+fn is_unknown(reason: &model::Error) -> bool {
+    match reason {
+        model::Error::Family { .. } => true,
+        model::Error::Missing { field } => field == "model_type",
+        _ => false,
     }
-    Ok(with_weights(
-        model,
-        &config,
-        weights_among(collection, &entries, &config),
-    ))
+}
+
+/// A model of which nothing is known but its weights.
+fn only_weights(name: &str, config: &Value, reason: &str, weights: Weights) -> Model {
+    let kind = config.get("model_type").and_then(Value::as_str);
+    let model = Model {
+        name: name.to_owned(),
+        model_type: kind.unwrap_or_default().to_owned(),
+        other: Some(Encoder {
+            parameters: weights.checkpoint.parameters(),
+            ..Encoder::default()
+        }),
+        quantization: model::quantization_of(config),
+        checkpoint: Some(weights.checkpoint),
+        assumptions: vec![format!("Nothing but the weights is counted: {reason}.")],
+        ..Model::default()
+    };
+    model.sealed()
+}
+
+/// The weights of a folder without a configuration, or of one file in it; `None` where there are none.
+///
+/// # Errors
+/// What is wrong with one of their files.
+pub fn undescribed(
+    collection: &dyn Collection,
+    file: Option<&str>,
+    name: &str,
+) -> Result<Option<Model>, Error> {
+    let mut entries = collection.entries().map_err(Error::Listing)?;
+    if let Some(file) = file {
+        entries.retain(|entry| entry.name == file);
+    }
+    let weights = weights_among(collection, &entries, &Value::Null)?;
+    let reason = "there is no config.json beside them";
+    Ok(weights.map(|weights| only_weights(name, &Value::Null, reason, weights)))
 }
 
 /// The model of a configuration alone.

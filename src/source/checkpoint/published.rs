@@ -13,6 +13,10 @@ pub(super) fn told(mut model: Model, config: &Value, checkpoint: &Checkpoint) ->
         return model;
     }
     let names = || checkpoint.tensors.iter().map(|tensor| tensor.name.as_str());
+    if let Some(other) = &mut model.other {
+        // What is no decoder is known by its size alone, and its files know it best.
+        other.parameters = checkpoint.parameters();
+    }
     let stores_head = names().any(is_head);
     if stores_head && !says_tied(config) {
         model.tie_word_embeddings = false;

@@ -344,3 +344,43 @@ fn folders_of_other_things_say_what_they_are() {
         error()
     );
 }
+
+#[test]
+fn weights_that_nothing_describes_are_counted() {
+    let small = json!({"normalize": true, "embedding_dtype": "int8"});
+    let tensors = [
+        tensor("mapping", "I64", &[10]),
+        tensor("embeddings", "I8", &[10, 64]),
+    ];
+    let described = Folder::default().with_json("config.json", &small);
+    let folder = described.with("model.safetensors", safetensors(&tensors));
+    let model = open(&folder);
+    assert_eq!(model.checkpoint.as_ref().unwrap().bytes.get(), 10 * 8 + 640);
+    assert_eq!(model.parameters().total(), 650);
+    assert_eq!(
+        model.assumptions,
+        ["Nothing but the weights is counted: `model_type` is missing."]
+    );
+    let typed = json!({"model_type": "model2vec", "hidden_dim": 64});
+    let model = open(
+        &Folder::default()
+            .with_json("config.json", &typed)
+            .with("model.safetensors", safetensors(&tensors)),
+    );
+    assert!(
+        model.assumptions[0].contains("models of type `model2vec` are not known"),
+        "{:?}",
+        model.assumptions
+    );
+    let alone = Folder::default().with_json("config.json", &typed);
+    assert!(checkpoint::model(&alone, "m", &Map::new()).is_err());
+
+    let several = Folder::default()
+        .with("a.safetensors", safetensors(&tensors))
+        .with("b.safetensors", safetensors(&tensors));
+    let one = checkpoint::undescribed(&several, Some("b.safetensors"), "b")
+        .unwrap()
+        .unwrap();
+    assert_eq!((one.name.as_str(), one.parameters().total()), ("b", 650));
+    assert!(checkpoint::undescribed(&several, None, "all").is_err());
+}
