@@ -1,5 +1,6 @@
 //! Repositories by name: read when the user asks, and from what was kept ever after.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Output;
 
@@ -75,22 +76,102 @@ fn model() -> Vec<u8> {
 /// Bytes of its tensors.
 const TENSORS: u64 = 2 * (64_000 + 2 * 4096 + 2 * 2048 + 3 * 8192) + 3 * 256;
 
-/// `o/r` with two models.
-fn answer(asked: &Asked, model: &[u8]) -> Reply {
-    let names = ["r-Q8_0.gguf", "r-Q4_0.gguf"];
+/// Files by name.
+type Files = BTreeMap<&'static str, Vec<u8>>;
+
+/// Two files of the same model.
+fn two_models() -> Files {
+    ["r-Q8_0.gguf", "r-Q4_0.gguf"]
+        .map(|name| (name, model()))
+        .into()
+}
+
+/// A file of safetensors whose tensors hold nothing but zeros.
+fn shard(tensors: &[(&str, &[u64])]) -> Vec<u8> {
+    let mut end = 0;
+    let mut header = Map::new();
+    for (name, shape) in tensors {
+        let start = end;
+        end += 2 * shape.iter().product::<u64>();
+        let tensor = json!({"dtype": "BF16", "shape": shape, "data_offsets": [start, end]});
+        header.insert((*name).to_owned(), tensor);
+    }
+    let header = Value::Object(header).to_string();
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.resize(bytes.len() + usize::try_from(end).expect("a small file"), 0);
+    bytes
+}
+
+/// The same small Llama as it is published, in two files, with a copy that nobody counts.
+fn checkpoint() -> Files {
+    let config = json!({
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "max_position_embeddings": 2048,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 1,
+        "num_key_value_heads": 2,
+        "rms_norm_eps": 1e-5,
+        "tie_word_embeddings": true,
+        "torch_dtype": "bfloat16",
+        "vocab_size": 1000,
+    });
+    let first: [(&str, &[u64]); 1] = [("model.embed_tokens.weight", &[1000, 64])];
+    let second: [(&str, &[u64]); 10] = [
+        ("model.layers.0.self_attn.q_proj.weight", &[64, 64]),
+        ("model.layers.0.self_attn.k_proj.weight", &[32, 64]),
+        ("model.layers.0.self_attn.v_proj.weight", &[32, 64]),
+        ("model.layers.0.self_attn.o_proj.weight", &[64, 64]),
+        ("model.layers.0.mlp.gate_proj.weight", &[128, 64]),
+        ("model.layers.0.mlp.up_proj.weight", &[128, 64]),
+        ("model.layers.0.mlp.down_proj.weight", &[64, 128]),
+        ("model.layers.0.input_layernorm.weight", &[64]),
+        ("model.layers.0.post_attention_layernorm.weight", &[64]),
+        ("model.norm.weight", &[64]),
+    ];
+    let names = [
+        "model-00001-of-00002.safetensors",
+        "model-00002-of-00002.safetensors",
+    ];
+    let [one, two] = names;
+    let places = first.iter().map(|tensor| (tensor.0, one));
+    let places: BTreeMap<&str, &str> = places
+        .chain(second.iter().map(|tensor| (tensor.0, two)))
+        .collect();
+    let index = json!({"metadata": {}, "weight_map": places});
+    Files::from([
+        ("config.json", config.to_string().into_bytes()),
+        (
+            "model.safetensors.index.json",
+            index.to_string().into_bytes(),
+        ),
+        (one, shard(&first)),
+        (two, shard(&second)),
+        ("original/model.safetensors", shard(&first)),
+    ])
+}
+
+/// Bytes of its tensors.
+const PUBLISHED: u64 = 2 * (64_000 + 2 * 4096 + 2 * 2048 + 3 * 8192 + 3 * 64);
+
+/// A hub with one repository, `o/r`.
+fn answer(asked: &Asked, files: &Files) -> Reply {
     if asked.path.starts_with("/api/models/o/r/revision/") {
-        let size = model.len();
-        let siblings = names.map(|name| json!({"rfilename": name, "size": size}));
+        let sibling =
+            |(name, file): (&&str, &Vec<u8>)| json!({"rfilename": name, "size": file.len()});
+        let siblings: Vec<Value> = files.iter().map(sibling).collect();
         return Reply::new(
             200,
             json!({"sha": COMMIT, "siblings": siblings}).to_string(),
         );
     }
-    let paths = names.map(|name| format!("/o/r/resolve/{COMMIT}/{name}"));
-    if paths.contains(&asked.path) {
-        Reply::part(asked, model)
-    } else {
-        Reply::new(404, "")
+    let name = asked.path.strip_prefix(&format!("/o/r/resolve/{COMMIT}/"));
+    match name.and_then(|name| files.get(name)) {
+        Some(file) => Reply::part(asked, file),
+        None => Reply::new(404, ""),
     }
 }
 
@@ -101,10 +182,9 @@ struct World {
 }
 
 impl World {
-    fn new() -> Self {
-        let model = model();
+    fn of(files: Files) -> Self {
         Self {
-            server: Server::start(move |asked| answer(asked, &model)),
+            server: Server::start(move |asked| answer(asked, &files)),
             home: folder(),
         }
     }
@@ -149,7 +229,7 @@ fn reference(text: &str) -> &str {
 
 #[test]
 fn a_repository_is_read_once_and_then_from_what_was_kept() {
-    let world = World::new();
+    let world = World::of(two_models());
     let output = world.run(&[], &["inspect", "o/r"]);
     assert_eq!(code(&output), 0, "{}", err(&output));
     let text = out(&output);
@@ -190,6 +270,9 @@ fn a_repository_is_read_once_and_then_from_what_was_kept() {
     let launch = out(&output);
     assert!(launch.contains("--hf-repo o/r"), "{launch}");
     assert!(launch.contains("--hf-file r-Q4_0.gguf"), "{launch}");
+    // Whoever stays offline still sees what is here.
+    let output = world.run(&[("HF_HUB_OFFLINE", "1")], &["inspect", "o/r:Q4_0"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
     assert_eq!(world.server.connections(), before);
     // The other file was not read.
     let other = world.plan("[model]\nrepo = \"o/r\"\nfile = \"r-Q8_0.gguf\"\n");
@@ -204,8 +287,27 @@ fn a_repository_is_read_once_and_then_from_what_was_kept() {
 }
 
 #[test]
+fn a_checkpoint_is_read_by_its_headers() {
+    let world = World::of(checkpoint());
+    let output = world.run(&[], &["inspect", "o/r", "--json"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let value: Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(value["name"], "r");
+    assert_eq!(value["container"], "safetensors");
+    assert_eq!(value["tensor_bytes"], PUBLISHED);
+    assert_eq!(value["files"].as_array().map(Vec::len), Some(2));
+    let before = world.server.connections();
+    let plan = world.plan(&format!(
+        "[model]\nrepo = \"o/r\"\nrevision = \"{COMMIT}\"\n"
+    ));
+    let output = world.run(&[], &["project", &plan, "--json"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert_eq!(world.server.connections(), before);
+}
+
+#[test]
 fn nothing_is_read_over_the_network_unasked() {
-    let world = World::new();
+    let world = World::of(two_models());
     let plan = world.plan("[model]\nrepo = \"o/r\"\n");
     for arguments in [["project", &plan], ["fit", &plan]] {
         let output = world.run(&[], &arguments);
@@ -213,7 +315,8 @@ fn nothing_is_read_over_the_network_unasked() {
         let reason = err(&output);
         assert!(reason.contains("plimsoll inspect o/r"), "{reason}");
     }
-    let output = world.run(&[("HF_HUB_OFFLINE", "1")], &["inspect", "o/r"]);
+    let offline = [("HF_HUB_OFFLINE", "1")];
+    let output = world.run(&offline, &["inspect", "o/r"]);
     assert_eq!(code(&output), 2, "{}", out(&output));
     assert!(err(&output).contains("HF_HUB_OFFLINE"), "{}", err(&output));
     // What looks like a file is looked for on this computer alone.
@@ -232,7 +335,7 @@ fn nothing_is_read_over_the_network_unasked() {
 
 #[test]
 fn refusals_of_a_server_are_told() {
-    let world = World::new();
+    let world = World::of(two_models());
     let output = world.run(&[], &["inspect", "o/other"]);
     assert_eq!(code(&output), 3);
     assert!(

@@ -82,6 +82,11 @@ impl Hub {
         {
             return Ok(listing);
         }
+        if self.http.settings.offline.is_some()
+            && let Some(listing) = self.kept_at(repository, revision)
+        {
+            return Ok(listing);
+        }
         let name = url::path(repository);
         let path = format!(
             "/api/models/{name}/revision/{}?blobs=true",
@@ -104,6 +109,13 @@ impl Hub {
             keep_listing(cache, endpoint, revision, &listing);
         }
         Ok(listing)
+    }
+
+    /// What a revision meant when it was listed last.
+    fn kept_at(&self, repository: &str, revision: &str) -> Option<Listing> {
+        let (cache, endpoint) = (self.cache.as_ref(), &self.http.settings.endpoint);
+        let commit = kept_commit(cache, endpoint, repository, revision)?;
+        kept_listing(cache, endpoint, repository, &commit)
     }
 
     /// The files one page after the other, from servers that do not say sizes otherwise.
@@ -254,13 +266,7 @@ fn kept_in(
 ) -> Result<Model, Error> {
     let repository = reference.repo.as_deref().unwrap_or_default();
     let revision = reference.revision.as_deref().unwrap_or("main");
-    let commit = match revision {
-        commit if is_commit(commit) => Some(commit.to_owned()),
-        revision => cache.and_then(|cache| {
-            let parts = cache.find(&commit_key(endpoint, repository, revision))?;
-            String::from_utf8(parts.into_iter().next()?.1).ok()
-        }),
-    };
+    let commit = kept_commit(cache, endpoint, repository, revision);
     let listing = commit.and_then(|commit| kept_listing(cache, endpoint, repository, &commit));
     let listing = listing.ok_or_else(|| Error::NotKept {
         repository: repository.to_owned(),
@@ -272,6 +278,20 @@ fn kept_in(
     let choice = listing.find(reference.file.as_deref())?;
     let repository = Repository::new(&listing, choice.folder(), endpoint, None, cache);
     read(&repository, choice, overrides)
+}
+
+/// The commit that a revision is, or meant when it was listed last.
+fn kept_commit(
+    cache: Option<&Cache>,
+    endpoint: &Url,
+    repository: &str,
+    revision: &str,
+) -> Option<String> {
+    if is_commit(revision) {
+        return Some(revision.to_owned());
+    }
+    let parts = cache?.find(&commit_key(endpoint, repository, revision))?;
+    String::from_utf8(parts.into_iter().next()?.1).ok()
 }
 
 fn commit_key(endpoint: &Url, repository: &str, revision: &str) -> String {
