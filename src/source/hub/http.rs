@@ -63,6 +63,7 @@ impl Http {
         let waits = settings.waits;
         let config = ureq::Agent::config_builder()
             .tls_config(tls)
+            .accept_encoding("identity")
             .user_agent(concat!(
                 env!("CARGO_PKG_NAME"),
                 "/",

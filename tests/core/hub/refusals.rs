@@ -81,7 +81,7 @@ fn what_is_not_there_is_named() {
 #[test]
 fn a_busy_server_says_when_to_come_back() {
     check(
-        Reply::new(429, "").with("retry-after", 37),
+        Reply::new(429, "").with("retry-after", "37"),
         &[],
         &["(429)", "try again in 37 s", "HF_TOKEN"],
     );

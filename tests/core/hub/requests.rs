@@ -21,7 +21,7 @@ fn a_header_costs_a_handful_of_requests() {
     let tell = |progress: Progress<'_>| {
         seen.lock()
             .unwrap()
-            .push((progress.what.to_owned(), progress.bytes))
+            .push((progress.what.to_owned(), progress.bytes));
     };
     let watch = Watch::new(&cancel, &tell);
     let choice = listing.find(None).unwrap();

@@ -1,6 +1,7 @@
 //! A server that behaves like the hub, or as badly as a test wants.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,8 +67,8 @@ impl Reply {
         }
     }
 
-    pub(super) fn with(mut self, name: &str, value: impl ToString) -> Self {
-        self.headers.push((name.to_owned(), value.to_string()));
+    pub(super) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
         self
     }
 
@@ -87,10 +88,10 @@ impl Reply {
         let length = self.length.unwrap_or(self.body.len() as u64);
         let mut head = format!("HTTP/1.1 {} Answer\r\nconnection: close\r\n", self.status);
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            write!(head, "{name}: {value}\r\n").unwrap();
         }
         if self.then != Then::Repeat || self.length.is_some() {
-            head.push_str(&format!("content-length: {length}\r\n"));
+            write!(head, "content-length: {length}\r\n").unwrap();
         }
         stream.write_all(format!("{head}\r\n").as_bytes())?;
         loop {
