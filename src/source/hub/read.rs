@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::Error;
 use super::choices::Choice;
 use super::repository::Repository;
-use crate::model::{self, Container, Model};
+use crate::model::{Container, Model};
 use crate::source::access::Collection as _;
-use crate::source::gguf;
+use crate::source::{checkpoint, gguf};
 
 /// The model of a choice.
 pub(super) fn read(
@@ -39,22 +39,21 @@ pub(super) fn read(
     model.map_err(|reason| Error::Model(format!("{reason} of {}", repository.listing.repository)))
 }
 
-/// The model of a configuration.
+/// The model of a checkpoint, or why an adapter is none.
 fn described(
     repository: &Repository<'_>,
     name: &str,
     overrides: &Map<String, Value>,
 ) -> Result<Model, String> {
-    const CONFIG: &str = "config.json";
-    const LIMIT: u64 = 16 << 20;
-    let file = repository.open(CONFIG).map_err(|error| error.to_string())?;
-    if file.size() > LIMIT {
-        return Err(format!("more than {LIMIT} bytes of {CONFIG}"));
+    let said = |error: checkpoint::Error| error.to_string();
+    let entries = repository.entries().map_err(|error| error.to_string())?;
+    if !checkpoint::is_adapter(&entries) {
+        return checkpoint::model(repository, name, overrides).map_err(said);
     }
-    let mut text = vec![0; usize::try_from(file.size()).unwrap_or_default()];
-    file.read_at(0, &mut text)
-        .map_err(|error| error.to_string())?;
-    let config: Value =
-        serde_json::from_slice(&text).map_err(|error| format!("{error} in {CONFIG}"))?;
-    model::from_config(name, &config, overrides).map_err(|error| error.to_string())
+    let adapter = checkpoint::adapter(repository).map_err(said)?;
+    let base = adapter.base.map(|base| format!(" for {base}"));
+    Err(format!(
+        "this is a LoRA adapter{}, not a model: open that model and give it the adapter",
+        base.unwrap_or_default()
+    ))
 }
