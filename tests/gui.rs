@@ -17,6 +17,12 @@ mod files;
 mod fit;
 #[path = "gui/flow.rs"]
 mod flow;
+#[path = "gui/hub.rs"]
+mod hub;
+#[path = "gui/look.rs"]
+mod look;
+#[path = "gui/model_files.rs"]
+mod model_files;
 #[path = "gui/models.rs"]
 mod models;
 #[path = "gui/pins.rs"]

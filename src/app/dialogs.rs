@@ -12,6 +12,7 @@ use crate::store::Overwrite;
 use super::chooser::Purpose;
 use super::command::{Command, Queue};
 use super::document::Document;
+use super::models::ModelCommand;
 use super::state::{Dialog, UiState};
 use super::texts::{Texts, fill};
 use super::theme::{self, GRID, Tokens};
@@ -57,6 +58,10 @@ pub(super) fn show(
                 }
                 Dialog::Overwrite { purpose, path } => overwrite(ui, texts, *purpose, path),
                 Dialog::Dropped { path } => dropped(ui, texts, path),
+                Dialog::Preset { id, taken, problem } => {
+                    title(ui, texts.save_preset_title);
+                    preset(ui, texts, id, *taken, problem.as_deref())
+                }
                 Dialog::Unsaved { then } => unsaved(ui, texts, document, then),
             }
         });
@@ -64,7 +69,11 @@ pub(super) fn show(
     match modal.inner {
         Some(Answer::Send(command)) => {
             // A typed path stays in sight until it is known to be of use.
-            if !matches!(state.dialog, Some(Dialog::Path { .. })) {
+            let typed = matches!(
+                state.dialog,
+                Some(Dialog::Path { .. } | Dialog::Preset { .. })
+            );
+            if !typed {
                 state.dialog = None;
             }
             queue.send(command);
@@ -145,6 +154,48 @@ fn path(
             answer = Some(Answer::Cancel);
         }
     });
+    answer
+}
+
+/// Asks under which name to keep the model.
+fn preset(
+    ui: &mut Ui,
+    texts: &Texts,
+    id: &mut String,
+    taken: bool,
+    problem: Option<&str>,
+) -> Option<Answer> {
+    let field = widgets::line_edit(id).desired_width(f32::INFINITY);
+    let field = ui.add(field).accessible_name(texts.preset_name);
+    let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+    if ui.memory(|memory| memory.focused().is_none()) {
+        field.request_focus();
+    }
+    widgets::fact(ui, texts.save_preset_help);
+    if let Some(problem) = problem {
+        let problem = RichText::new(problem).color(Tokens::of(ui).bad);
+        ui.add(Label::new(problem).wrap());
+    }
+    ui.add_space(2.0 * GRID);
+    let mut answer = None;
+    let mut send = |overwrite| {
+        let id = id.trim().to_owned();
+        let command = ModelCommand::SavePreset { id, overwrite };
+        answer = Some(Answer::Send(Command::Models(command)));
+    };
+    let mut cancelled = false;
+    ui.horizontal(|ui| {
+        if widgets::primary(ui, texts.save).clicked() || entered {
+            send(Overwrite::Refuse);
+        }
+        if taken && widgets::ghost(ui, texts.replace).clicked() {
+            send(Overwrite::Replace);
+        }
+        cancelled = widgets::ghost(ui, texts.cancel).clicked();
+    });
+    if cancelled {
+        return Some(Answer::Cancel);
+    }
     answer
 }
 

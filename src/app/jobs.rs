@@ -23,38 +23,11 @@ use super::fitting::{self, Answer};
 use super::inspector::Inspected;
 use super::local::Heard;
 use super::opened::{self, Content, Opened};
+use super::own_presets::Kept;
+use super::remote::Fetched;
 use super::sweep::{self, Curve, SweepKey};
 
-/// A kind of work; at most one of each kind runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Task {
-    /// Looking at the machine.
-    Detect,
-    /// A dialog is open.
-    Choose,
-    /// Reading what was opened.
-    Open,
-    /// Reading a plan's model.
-    Model,
-    /// Reading a plan's draft model.
-    Draft,
-    /// Reading the plans beside a plan.
-    Beside,
-    /// Writing a file.
-    Save,
-    /// Sweeping a setting for the curves.
-    Sweep,
-    /// Looking for the best settings.
-    Fit,
-    /// Asking what experts in main memory cost.
-    Price,
-    /// Looking for models on this computer.
-    Scan,
-    /// Saying what the model is.
-    Inspect,
-    /// Watching the model's file.
-    Watch,
-}
+pub(crate) use super::task::Task;
 
 /// News from a thread.
 pub(crate) enum News {
@@ -111,6 +84,10 @@ pub(crate) enum News {
     Heard(Box<Heard>),
     /// What the model is.
     Inspected(Box<Inspected>),
+    /// Something was heard of a repository.
+    Fetched(Box<Fetched>),
+    /// A model was kept as a preset, or not.
+    Kept(Kept),
     /// The model's file is not as it was.
     Changed(PathBuf),
     /// A sweep is done.
@@ -310,7 +287,7 @@ impl Jobs {
         &mut self,
         task: Task,
         name: &str,
-        work: impl FnOnce(&dyn Fn(News)) + Send + 'static,
+        work: impl FnOnce(&(dyn Fn(News) + Sync)) + Send + 'static,
     ) {
         if self.busy(task) {
             return;
@@ -405,7 +382,7 @@ mod tests {
     #[test]
     fn what_was_given_up_is_not_heard_of() {
         let mut jobs = Jobs::new(Context::default(), Threads::Inline);
-        let tell = |tell: &dyn Fn(News)| tell(News::Changed(PathBuf::new()));
+        let tell = |tell: &(dyn Fn(News) + Sync)| tell(News::Changed(PathBuf::new()));
         jobs.start(Task::Watch, "first", tell);
         jobs.abandon(Task::Watch);
         assert!(!jobs.busy(Task::Watch));

@@ -6,6 +6,7 @@
 pub mod aside;
 mod basis;
 pub mod chooser;
+mod closing;
 pub mod command;
 mod dialogs;
 pub mod document;
@@ -24,15 +25,18 @@ mod models;
 mod news;
 pub mod notice;
 mod opened;
+mod own_presets;
 mod panels;
 mod pins;
 pub mod preferences;
+mod remote;
 mod run;
 mod screenshot;
 pub mod state;
 mod subject;
 mod sweep;
 pub mod tab;
+mod task;
 pub mod texts;
 pub mod theme;
 mod watch;
@@ -41,9 +45,8 @@ mod widgets;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use eframe::egui::{Context, Ui, ViewportCommand};
+use eframe::egui::{Context, Ui};
 
-use crate::plain::one_line;
 use crate::plan::Plan;
 use crate::source::library::Places;
 
@@ -59,11 +62,13 @@ use live::Live;
 use local::Local;
 use notice::Topic;
 use preferences::Preferences;
-use state::{Dialog, SetAside, UiState};
+use remote::Remote;
+use state::{SetAside, UiState};
 use subject::Subjects;
 use texts::Texts;
 use watch::Watch;
 
+pub use remote::HubMaker;
 pub use run::{Error, Options, run};
 
 /// What the window needs from outside, so that tests can give it something else.
@@ -80,6 +85,8 @@ pub struct Surroundings {
     pub presets: Option<PathBuf>,
     /// Where programs keep models on this computer; absent: none are looked for.
     pub places: Option<Places>,
+    /// How a hub is reached; absent: it is not.
+    pub hub: Option<HubMaker>,
     /// What to open at first.
     pub open: Option<PathBuf>,
 }
@@ -98,6 +105,7 @@ pub struct App {
     fitting: Fitting,
     library: Library,
     local: Local,
+    remote: Remote,
     inspector: Inspector,
     watch: Watch,
     jobs: Jobs,
@@ -106,6 +114,8 @@ pub struct App {
     chooser: Arc<dyn PathChooser>,
     detector: Detector,
     preferences_file: Option<PathBuf>,
+    /// Folder with the user's own presets.
+    presets: Option<PathBuf>,
     /// Settings are to start afresh once model and machine are there.
     restart: bool,
 }
@@ -120,6 +130,7 @@ impl App {
             preferences_file,
             presets,
             places,
+            hub,
             open,
         } = surroundings;
         theme::install(context);
@@ -133,6 +144,8 @@ impl App {
             fitting: Fitting::default(),
             library: Library::new(presets.as_deref()),
             local: Local::new(places),
+            remote: Remote::new(hub),
+            presets,
             inspector: Inspector::default(),
             watch: Watch::default(),
             jobs: Jobs::new(context.clone(), threads),
@@ -295,6 +308,7 @@ impl App {
             subjects: &self.subjects,
             live: &self.live,
             local: &self.local,
+            remote: &self.remote,
             folders: &self.preferences.model_folders,
             detecting: self.jobs.busy(jobs::Task::Detect),
         };
@@ -327,6 +341,7 @@ impl App {
             live: &self.live,
             subjects: &self.subjects,
             fitting: &self.fitting,
+            may_keep: self.presets.is_some(),
             inspected: model.and_then(|model| self.inspector.of(model)),
             answer: basis.and_then(|basis| self.fitting.answer(&basis)),
         };
@@ -339,31 +354,6 @@ impl App {
         );
         if let Some(key) = wanted {
             self.jobs.sweep(key, self.live.memo());
-        }
-    }
-
-    /// Asks before closing a window with unsaved changes.
-    fn guard_closing(&mut self, context: &Context) {
-        let asked = context.input(|input| input.viewport().close_requested());
-        if asked && self.document.unsaved() && !self.state.quitting {
-            context.send_viewport_cmd(ViewportCommand::CancelClose);
-            self.state.dialog = Some(Dialog::Unsaved {
-                then: Command::Quit,
-            });
-        }
-    }
-
-    fn name_window(&mut self, context: &Context) {
-        let name = self.document.name();
-        let mark = if self.document.unsaved() { "• " } else { "" };
-        let title = format!(
-            "{mark}{} — {}",
-            one_line(name.as_deref().unwrap_or(self.texts.untitled)),
-            self.texts.product
-        );
-        if title != self.state.title {
-            context.send_viewport_cmd(ViewportCommand::Title(title.clone()));
-            self.state.title = title;
         }
     }
 

@@ -1,19 +1,26 @@
 //! What is done about models and where they come from.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use eframe::egui::{Context, Event};
 
+use crate::catalog::models::id_of;
 use crate::engine::{self, setting};
+use crate::plain::one_line;
 use crate::plan::Value;
+use crate::store::Overwrite;
 
 use super::App;
 use super::chooser::Purpose;
 use super::jobs::Task;
+use super::library::Library;
 use super::local::Stage;
 use super::notice::Topic;
 use super::opened::Part;
-use super::state::Shelf;
+use super::own_presets::{self, Keep, Kept};
+use super::remote::{Fetched, Judge};
+use super::state::{Dialog, Shelf};
 use super::texts::{Texts, fill};
 
 /// Something about models and where they come from.
@@ -33,6 +40,21 @@ pub enum ModelCommand {
     ReadAgain,
     /// Puts what the model is on the clipboard, as JSON.
     CopyInspection,
+    /// Reads what a repository holds, over the network.
+    Fetch(String),
+    /// Reads no further.
+    StopFetch,
+    /// Reads the headers of one of a repository's models, by its place, over the network.
+    OpenChoice(usize),
+    /// Asks for a name under which to keep the model.
+    AskPreset,
+    /// Keeps the model as a preset.
+    SavePreset {
+        /// The preset's name.
+        id: String,
+        /// What to do where the name is taken.
+        overwrite: Overwrite,
+    },
 }
 
 impl ModelCommand {
@@ -40,7 +62,11 @@ impl ModelCommand {
     pub(super) const fn text(&self, texts: &Texts) -> &'static str {
         match self {
             Self::Scan => texts.look_again,
-            Self::StopScan | Self::StopReading => texts.stop,
+            Self::StopScan | Self::StopReading | Self::StopFetch => texts.stop,
+            Self::Fetch(_) => texts.fetch,
+            Self::OpenChoice(_) => texts.open,
+            Self::AskPreset => texts.save_preset,
+            Self::SavePreset { .. } => texts.save,
             Self::AddFolder => texts.add_model_folder,
             Self::ForgetFolder(_) => texts.forget_folder,
             Self::ReadAgain => texts.read_again,
@@ -55,7 +81,14 @@ impl ModelCommand {
             Self::AddFolder => texts.add_model_folder_help,
             Self::ReadAgain => texts.read_again_help,
             Self::CopyInspection => texts.copy_inspection_help,
-            Self::StopScan | Self::ForgetFolder(_) | Self::StopReading => "",
+            Self::Fetch(_) => texts.fetch_help,
+            Self::AskPreset => texts.save_preset_help,
+            Self::StopScan
+            | Self::ForgetFolder(_)
+            | Self::StopReading
+            | Self::StopFetch
+            | Self::OpenChoice(_)
+            | Self::SavePreset { .. } => "",
         }
     }
 }
@@ -78,6 +111,11 @@ impl App {
                 self.state.forget_failure(Topic::Source);
                 self.subjects.forget_model();
             }
+            ModelCommand::Fetch(text) => self.fetch(&text),
+            ModelCommand::StopFetch => self.remote.stop(&mut self.jobs),
+            ModelCommand::OpenChoice(place) => self.remote.open(place, &mut self.jobs),
+            ModelCommand::AskPreset => self.ask_preset(),
+            ModelCommand::SavePreset { id, overwrite } => self.save_preset(id, overwrite),
             ModelCommand::CopyInspection => {
                 let inspection = self.inspected().map(|known| &known.inspection);
                 let text = inspection.map(|known| serde_json::to_string_pretty(&**known));
@@ -85,6 +123,72 @@ impl App {
                     self.copy(text, context);
                 }
             }
+        }
+    }
+
+    fn fetch(&mut self, text: &str) {
+        let machine = self.subjects.machine.ready().cloned();
+        let judge = machine.map(|machine| Judge {
+            plan: self.document.plan.clone(),
+            machine,
+        });
+        self.remote.fetch(text, judge, &mut self.jobs);
+    }
+
+    /// Takes what is heard of a repository.
+    pub(super) fn fetched(&mut self, fetched: Fetched) {
+        if let Some((reference, model)) = self.remote.take(fetched) {
+            self.document.step();
+            self.subjects.opened(reference.clone(), Arc::from(model));
+            self.document.plan.model = reference;
+            self.model_changed();
+        }
+    }
+
+    fn ask_preset(&mut self) {
+        if let Some(model) = self.subjects.model.ready() {
+            self.state.dialog = Some(Dialog::Preset {
+                id: id_of(&model.name),
+                taken: false,
+                problem: None,
+            });
+        }
+    }
+
+    fn save_preset(&mut self, id: String, overwrite: Overwrite) {
+        let (Some(model), Some(folder)) = (self.subjects.model.ready(), &self.presets) else {
+            return;
+        };
+        let keep = Keep {
+            id,
+            model: Arc::clone(model),
+            path: self.document.plan.model.path.as_ref().map(PathBuf::from),
+            folder: folder.clone(),
+            overwrite,
+        };
+        own_presets::keep(keep, self.library.shared_models(), &mut self.jobs);
+    }
+
+    /// A model was kept as a preset, or not.
+    pub(super) fn preset_kept(&mut self, kept: Kept) {
+        let (is_taken, reason) = match kept {
+            Kept::Saved(path) => {
+                self.state.dialog = None;
+                self.library = Library::new(self.presets.as_deref());
+                let shown = path.display().to_string();
+                let text = fill(self.texts.preset_saved, &[("path", &shown)]);
+                self.state.tell(Topic::Save, text);
+                return;
+            }
+            Kept::Taken(reason) => (true, reason),
+            Kept::Failed(reason) => (false, reason),
+        };
+        match &mut self.state.dialog {
+            Some(Dialog::Preset { taken, problem, .. }) => {
+                *taken = is_taken;
+                *problem = Some(one_line(&reason));
+            }
+            _ => self.state.fail(Topic::Save, reason),
         }
     }
 

@@ -61,6 +61,8 @@ impl App {
                     result,
                 } => self.saved(content, path, result),
                 News::Heard(heard) => self.local.take(*heard),
+                News::Fetched(fetched) => self.fetched(*fetched),
+                News::Kept(kept) => self.preset_kept(kept),
                 News::Inspected(inspected) => self.inspector.keep(*inspected),
                 News::Changed(path) => self.source_changed(&path),
                 News::Swept(key, curve) => self.live.keep_curve(*key, *curve),

@@ -9,6 +9,7 @@ use eframe::egui::{Context, Event, RawInput, Ui, Vec2, ViewportBuilder};
 
 use crate::catalog::gpus::GpuCatalog;
 use crate::hardware::probe::{self, Sources};
+use crate::source::hub::Hub;
 use crate::source::library::Places;
 use crate::store::Folders;
 
@@ -16,7 +17,7 @@ use super::chooser::DesktopChooser;
 use super::jobs::Threads;
 use super::preferences::{Colours, Preferences};
 use super::screenshot::Screenshot;
-use super::{App, Surroundings, icon};
+use super::{App, HubMaker, Surroundings, icon};
 
 /// Smallest window, in points: below this, figures would be cut off.
 const SMALLEST: Vec2 = Vec2::new(960.0, 540.0);
@@ -107,6 +108,10 @@ pub fn run(options: Options) -> Result<(), Error> {
         preferences_file: file,
         presets: folders.as_ref().map(Folders::presets),
         places: folders.as_ref().map(|_| Places::of_user()),
+        hub: folders.as_ref().map(|_| {
+            let hub: HubMaker = Arc::new(Hub::of_user);
+            hub
+        }),
         open: path,
     };
     open(preferences, surroundings, size, screenshot.clone())?;

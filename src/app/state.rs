@@ -64,11 +64,13 @@ pub enum Shelf {
     Presets,
     /// This computer.
     Local,
+    /// A hub, by the name of a repository.
+    Hub,
 }
 
 impl Shelf {
     /// Every one, in order.
-    pub const ALL: [Self; 2] = [Self::Presets, Self::Local];
+    pub const ALL: [Self; 3] = [Self::Presets, Self::Local, Self::Hub];
 }
 
 /// A list that is searched by typing.
@@ -116,6 +118,15 @@ pub enum Dialog {
     Dropped {
         /// Where it lies.
         path: PathBuf,
+    },
+    /// The model is to be kept as a preset.
+    Preset {
+        /// The name, as typed so far.
+        id: String,
+        /// A preset of the name is there.
+        taken: bool,
+        /// Why it could not be kept, after a try.
+        problem: Option<String>,
     },
     /// The plan has changes that would be lost.
     Unsaved {

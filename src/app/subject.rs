@@ -240,6 +240,13 @@ impl Subjects {
         self.model_of = None;
     }
 
+    /// The model that the plan is about to mean.
+    pub(crate) fn opened(&mut self, reference: ModelRef, model: Arc<Model>) {
+        self.repository.clone_from(&reference.repo);
+        self.model_of = Some(reference);
+        self.model = Found::Ready(model);
+    }
+
     /// The model is waited for no longer.
     pub(crate) fn give_up(&mut self, reason: &str) {
         self.model = Found::Failed(reason.to_owned());

@@ -45,6 +45,7 @@ impl Bench {
                 preferences_file: None,
                 presets: None,
                 places: None,
+                hub: None,
                 open: None,
             },
         );

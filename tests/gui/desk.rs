@@ -13,7 +13,7 @@ use egui_kittest::{Harness, Node};
 use plimsoll::app::chooser::{PathChooser, PathRequest};
 use plimsoll::app::jobs::Threads;
 use plimsoll::app::preferences::Preferences;
-use plimsoll::app::{App, Surroundings, theme};
+use plimsoll::app::{App, HubMaker, Surroundings, theme};
 use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::MachineCatalog;
 use plimsoll::hardware::Os;
@@ -87,6 +87,8 @@ pub(crate) struct Belongings {
     pub(crate) folders: Vec<PathBuf>,
     /// The folder of own presets.
     pub(crate) presets: Option<PathBuf>,
+    /// How a hub is reached.
+    pub(crate) hub: Option<HubMaker>,
 }
 
 impl Desk {
@@ -137,6 +139,7 @@ impl Desk {
                     environment: BTreeMap::new(),
                     os: Os::Linux,
                 }),
+                hub: own.hub,
                 open: file.map(Path::to_owned),
             }),
         };

@@ -1,28 +1,10 @@
 //! Models of one's own: opened, listed, told, watched.
 
-use std::path::{Path, PathBuf};
-
-use eframe::egui::{Event, Role, Theme};
-use plimsoll::plan::ModelRef;
+use eframe::egui::{Event, Key, Role, Theme};
+use plimsoll::plan::{ModelRef, Value};
 
 use crate::desk::{Belongings, Desk, detected};
-
-const CONFIG: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024,
-    "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
-    "intermediate_size": 3072, "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": true}"#;
-
-/// A folder with a configuration and a file of weights.
-fn model(folder: &Path, name: &str) -> PathBuf {
-    let model = folder.join(name);
-    std::fs::create_dir_all(&model).unwrap();
-    std::fs::write(model.join("config.json"), CONFIG).unwrap();
-    let header = r#"{"model.norm.weight":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}"#;
-    let mut file = (header.len() as u64).to_le_bytes().to_vec();
-    file.extend_from_slice(header.as_bytes());
-    file.extend_from_slice(&[0; 8]);
-    std::fs::write(model.join("model.safetensors"), file).unwrap();
-    model
-}
+use crate::model_files::{CONFIG, Gguf, folder as model};
 
 fn owner(own: Belongings) -> Desk {
     let machine = detected("1x-rtx-4090");
@@ -114,7 +96,7 @@ fn models_on_this_computer_are_listed_and_taken() {
     assert_eq!(path_of(&desk), None);
     desk.type_text("merge");
     desk.misses("broken.gguf");
-    desk.key(eframe::egui::Key::Enter);
+    desk.key(Key::Enter);
     assert_eq!(path_of(&desk), path.to_str());
     desk.sees("Fits");
 
@@ -176,4 +158,82 @@ fn names_from_strangers_stay_in_their_line() {
     desk.drop_file(&missing);
     desk.sees("no such [31m");
     desk.misses("\u{1b}");
+}
+
+#[test]
+fn a_gguf_file_that_falls_on_the_window_is_the_model_tensor_by_tensor() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Gguf::llama().write(&folder.path().join("small-F16.gguf"));
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.drop_file(&path);
+    assert_eq!(path_of(&desk), path.to_str());
+    desk.sees("Fits");
+    desk.click(Role::Tab, "Model");
+    desk.sees("num_hidden_layers: 2");
+    desk.sees("Weights are exact");
+    desk.sees("small-F16.gguf: ");
+    desk.sees("attention, ");
+}
+
+#[test]
+fn what_goes_with_a_model_is_taken_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let projector = Gguf::default()
+        .text("general.architecture", "clip")
+        .text("general.type", "mmproj")
+        .tensor("v.patch_embd.weight", &[16, 16])
+        .write(&folder.path().join("mmproj.gguf"));
+    let adapter = Gguf::default()
+        .text("general.architecture", "qwen2")
+        .text("general.type", "adapter")
+        .text("adapter.type", "lora")
+        .tensor("blk.0.attn_q.weight.lora_a", &[5120, 8])
+        .tensor("blk.0.attn_q.weight.lora_b", &[8, 5120])
+        .write(&folder.path().join("lora.gguf"));
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.search("Model", "r1 distill qwen 32b");
+    desk.drop_file(&projector);
+    desk.sees("is a projector");
+    desk.drop_file(&adapter);
+    desk.sees("is a LoRA adapter");
+    let plan = &desk.app().document.plan;
+    assert_eq!(plan.launch.mmproj_path.as_deref(), projector.to_str());
+    assert_eq!(plan.launch.lora_paths, [adapter.to_str().unwrap()]);
+    let line = Value::Text("rank=8 targets=attn_q type=f16".to_owned());
+    assert_eq!(plan.settings.get("lora"), Some(&Value::List(vec![line])));
+    assert_eq!(plan.model.path, None);
+}
+
+#[test]
+fn a_log_is_told_from_a_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("server.txt");
+    std::fs::write(&path, "build: 1 (abc)\nllama_model_loader: loaded\n").unwrap();
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.drop_file(&path);
+    desk.sees("this is a log");
+}
+
+#[test]
+fn a_model_is_kept_as_a_preset() {
+    let folder = tempfile::tempdir().unwrap();
+    let presets = folder.path().join("presets");
+    let path = model(folder.path(), "My own merge");
+    let mut desk = owner(Belongings {
+        presets: Some(presets.clone()),
+        ..Belongings::default()
+    });
+    desk.drop_file(&path);
+    desk.click(Role::Tab, "Model");
+    desk.click(Role::Button, "Save as preset…");
+    desk.replace_text("Name of the preset", "Qwen3-8B");
+    desk.click(Role::Button, "Save");
+    desk.sees("already");
+    desk.replace_text("Name of the preset", "my-merge");
+    desk.click(Role::Button, "Save");
+    desk.sees("Kept as a preset");
+    assert!(presets.join("my-merge.toml").exists());
+    desk.search("Model", "my own merge");
+    let plan = &desk.app().document.plan;
+    assert_eq!(plan.model.preset.as_deref(), Some("my-merge"));
 }

@@ -8,6 +8,7 @@ use crate::app::inspector::Inspected;
 use crate::app::library::Library;
 use crate::app::live::Live;
 use crate::app::local::Local;
+use crate::app::remote::Remote;
 use crate::app::subject::Subjects;
 use crate::app::texts::Texts;
 
@@ -23,6 +24,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) live: &'a Live,
     /// What was found on this computer.
     pub(crate) local: &'a Local,
+    /// What was heard of a repository.
+    pub(crate) remote: &'a Remote,
     /// Folders that the user added.
     pub(crate) folders: &'a [PathBuf],
     /// The machine is being looked at.
@@ -39,6 +42,8 @@ pub(crate) struct Picture<'a> {
     pub(crate) subjects: &'a Subjects,
     /// What was asked of the search for the best settings.
     pub(crate) fitting: &'a Fitting,
+    /// The model can be kept as a preset.
+    pub(crate) may_keep: bool,
     /// What the model is.
     pub(crate) inspected: Option<&'a Inspected>,
     /// What it found last, and whether that is of the plan as it is.

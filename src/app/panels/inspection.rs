@@ -36,13 +36,21 @@ pub(super) fn inspection(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) 
     };
     let told = &*known.inspection;
     head(ui, texts, told);
-    let copy = Command::Models(ModelCommand::CopyInspection);
-    if widgets::link(ui, copy.text(texts))
-        .on_hover_text(copy.hover(texts, ui.ctx()))
-        .clicked()
-    {
-        queue.send(copy);
-    }
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0 * GRID;
+        let keep = context.may_keep.then_some(ModelCommand::AskPreset);
+        for command in [Some(ModelCommand::CopyInspection), keep] {
+            let Some(command) = command.map(Command::Models) else {
+                continue;
+            };
+            if widgets::link(ui, command.text(texts))
+                .on_hover_text(command.hover(texts, ui.ctx()))
+                .clicked()
+            {
+                queue.send(command);
+            }
+        }
+    });
     for assumption in &told.assumptions {
         let text = RichText::new(one_line(assumption)).color(Tokens::of(ui).warn);
         ui.add(Label::new(text).wrap());

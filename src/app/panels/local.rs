@@ -40,6 +40,7 @@ fn found(model: &Found) -> widgets::Found<ModelRef> {
             model.bytes,
             programs.join(", ")
         ),
+        stays: false,
         hover: places.join("\n"),
         what: Some(ModelRef {
             path: Some(model.path.display().to_string()),
@@ -53,6 +54,7 @@ fn unusable(broken: &Broken) -> widgets::Found<ModelRef> {
     widgets::Found {
         name: one_line(&name.to_string_lossy()),
         remark: one_line(&broken.reason),
+        stays: false,
         hover: one_line(&format!(
             "{}: {} ({})",
             broken.library,

@@ -96,6 +96,7 @@ fn rows(context: &Inputs<'_>, search: &str) -> Vec<widgets::Found<Option<Machine
     let row = |name: &str, remark: &str, what| widgets::Found {
         name: name.to_owned(),
         remark: remark.to_owned(),
+        stays: false,
         hover: String::new(),
         what: Some(what),
     };

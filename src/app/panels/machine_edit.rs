@@ -171,6 +171,7 @@ fn add_gpu(ui: &mut Ui, context: &Inputs<'_>, state: &mut UiState) -> Option<Str
                     Bytes::ZERO => String::new(),
                     nominal => format::capacity(nominal),
                 },
+                stays: false,
                 hover: String::new(),
                 what: Some(gpu.name.clone()),
             })

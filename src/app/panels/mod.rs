@@ -9,6 +9,7 @@ mod curves;
 mod detected;
 mod draft;
 mod experts;
+mod hub;
 mod inputs;
 mod inspection;
 mod launch;

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use eframe::egui::{Response, Ui};
 
-use crate::app::command::Queue;
+use crate::app::command::{Command, Queue};
 use crate::app::library;
+use crate::app::models::ModelCommand;
 use crate::app::state::{Search, Shelf};
 use crate::app::texts::fill;
 use crate::app::theme::GRID;
@@ -15,7 +16,7 @@ use crate::plain::one_line;
 use crate::plan::ModelRef;
 
 use super::context::Inputs;
-use super::local;
+use super::{hub, local};
 
 /// Vocabularies of one family are padded to different sizes; the engine takes such for one (llama.cpp 0.6.0-dev,
 /// common/speculative.cpp, `SPEC_VOCAB_MAX_SIZE_DIFFERENCE`).
@@ -47,55 +48,103 @@ pub(super) fn list(
     below: impl FnOnce(&mut Ui),
 ) -> Option<ModelRef> {
     let texts = context.texts;
+    // What drafts is small and known, or here.
+    if vocabulary.is_some() && *shelf == Shelf::Hub {
+        *shelf = Shelf::Presets;
+    }
     let list = SearchList {
-        hint: texts.search_models,
+        hint: match shelf {
+            Shelf::Presets | Shelf::Local => texts.search_models,
+            Shelf::Hub => texts.repository_hint,
+        },
         nothing: match shelf {
             Shelf::Presets => texts.no_model_found,
             Shelf::Local => texts.no_local_model,
+            Shelf::Hub => texts.no_repository,
         },
         width: 540.0,
     };
     let typed = search.text.clone();
     let before = *shelf;
     let above = |ui: &mut Ui| {
-        if shelves(ui, context, &typed, shelf) {
+        let shown = match vocabulary {
+            Some(_) => [Shelf::Presets, Shelf::Local].as_slice(),
+            None => &Shelf::ALL,
+        };
+        if shelves(ui, context, &typed, shelf, shown) {
             ui.ctx().request_repaint();
         }
     };
     let rows = |search: &str| match before {
-        Shelf::Presets => presets(context, search, vocabulary),
-        Shelf::Local => local::rows(context, search),
+        Shelf::Presets => taken(presets(context, search, vocabulary), Taken::Model),
+        Shelf::Local => taken(local::rows(context, search), Taken::Model),
+        Shelf::Hub => taken(hub::rows(context, search), Taken::Command),
     };
     let below = |ui: &mut Ui| {
-        if before == Shelf::Local {
-            local::below(ui, context, queue);
+        match before {
+            Shelf::Presets => {}
+            Shelf::Local => local::below(ui, context, queue),
+            Shelf::Hub => hub::below(ui, context, &typed, queue),
         }
         below(ui);
     };
-    widgets::search_list(ui, field, &list, search, above, rows, below)
+    match widgets::search_list(ui, field, &list, search, above, rows, below)? {
+        Taken::Model(model) => Some(model),
+        Taken::Command(command) => {
+            queue.send(Command::Models(command));
+            None
+        }
+    }
+}
+
+/// What a row stands for.
+enum Taken {
+    /// A model.
+    Model(ModelRef),
+    /// Something that leads to one.
+    Command(ModelCommand),
+}
+
+fn taken<T>(rows: Vec<widgets::Found<T>>, what: fn(T) -> Taken) -> Vec<widgets::Found<Taken>> {
+    rows.into_iter()
+        .map(|row| widgets::Found {
+            name: row.name,
+            remark: row.remark,
+            stays: row.stays,
+            hover: row.hover,
+            what: row.what.map(what),
+        })
+        .collect()
 }
 
 /// Where models are taken from, with how many are found there; says whether that was changed.
-fn shelves(ui: &mut Ui, context: &Inputs<'_>, typed: &str, shelf: &mut Shelf) -> bool {
+fn shelves(
+    ui: &mut Ui,
+    context: &Inputs<'_>,
+    typed: &str,
+    shelf: &mut Shelf,
+    shown: &[Shelf],
+) -> bool {
     let texts = context.texts;
     let local = context.local.search(typed).len();
-    let words: Vec<String> = Shelf::ALL
+    let words: Vec<String> = shown
         .iter()
         .map(|shelf| match shelf {
             Shelf::Presets => texts.shelf_presets.to_owned(),
             Shelf::Local if context.local.models.is_empty() => texts.shelf_local.to_owned(),
             Shelf::Local => fill(texts.shelf_local_count, &[("count", &local.to_string())]),
+            Shelf::Hub => texts.shelf_hub.to_owned(),
         })
         .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let chosen = Shelf::ALL.iter().position(|known| known == shelf);
+    let chosen = shown.iter().position(|known| known == shelf);
     let clicked = ui
         .horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = GRID;
             widgets::segmented(ui, &words, chosen.unwrap_or(0))
         })
         .inner;
-    let taken = clicked.and_then(|index| Shelf::ALL.get(index));
+    let taken = clicked.and_then(|index| shown.get(index));
     let changed = taken.is_some_and(|taken| taken != shelf);
     if let Some(taken) = taken {
         *shelf = *taken;
@@ -128,6 +177,7 @@ fn presets(
             } else {
                 facts
             },
+            stays: false,
             hover: String::new(),
             what: Some(ModelRef {
                 preset: Some(entry.id.clone()),
@@ -146,6 +196,7 @@ fn broken_preset(broken: &Broken) -> widgets::Found<ModelRef> {
     let reason = one_line(&broken.error.to_string());
     widgets::Found {
         name: one_line(&name.to_string_lossy()),
+        stays: false,
         hover: one_line(&format!("{reason}: {}", broken.path.display())),
         remark: reason,
         what: None,

@@ -2,10 +2,10 @@
 
 mod english;
 mod fill;
+mod names;
 
 use crate::advisor::Objective;
 use crate::projection::Category;
-use crate::quality::Effect;
 
 pub use english::ENGLISH;
 pub use fill::fill;
@@ -134,6 +134,24 @@ pub struct Texts {
     pub shelf_presets: &'static str,
     pub shelf_local: &'static str,
     pub shelf_local_count: &'static str,
+    pub shelf_hub: &'static str,
+    pub repository_hint: &'static str,
+    pub no_repository: &'static str,
+    pub fetch: &'static str,
+    pub fetch_named: &'static str,
+    pub fetch_remark: &'static str,
+    pub fetch_help: &'static str,
+    pub fetching: &'static str,
+    pub parts: &'static str,
+    pub parts_missing: &'static str,
+    pub listed: &'static str,
+    pub hub_help: &'static str,
+    pub no_hub: &'static str,
+    pub save_preset: &'static str,
+    pub save_preset_title: &'static str,
+    pub save_preset_help: &'static str,
+    pub preset_name: &'static str,
+    pub preset_saved: &'static str,
     pub no_local_model: &'static str,
     pub own_preset: &'static str,
     pub reading_file: &'static str,
@@ -350,40 +368,6 @@ pub struct Texts {
     categories: [&'static str; Category::ALL.len()],
     objectives: [&'static str; Objective::ALL.len()],
     effects: [&'static str; 5],
-}
-
-impl Texts {
-    /// What a memory category is called.
-    pub fn category(&self, category: Category) -> &'static str {
-        Category::ALL
-            .iter()
-            .zip(self.categories)
-            .find(|(known, _)| **known == category)
-            .map_or("", |(_, name)| name)
-    }
-}
-
-impl Texts {
-    /// What an objective is called.
-    pub fn objective(&self, objective: Objective) -> &'static str {
-        Objective::ALL
-            .iter()
-            .zip(self.objectives)
-            .find(|(known, _)| **known == objective)
-            .map_or("", |(_, name)| name)
-    }
-
-    /// How much a format is felt.
-    pub const fn effect(&self, effect: Effect) -> &'static str {
-        let [indistinguishable, slight, visible, heavy, broken] = self.effects;
-        match effect {
-            Effect::Indistinguishable => indistinguishable,
-            Effect::Slight => slight,
-            Effect::Visible => visible,
-            Effect::Heavy => heavy,
-            Effect::Broken => broken,
-        }
-    }
 }
 
 #[cfg(test)]

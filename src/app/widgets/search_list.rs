@@ -23,6 +23,8 @@ pub(crate) struct Found<T> {
     pub(crate) name: String,
     /// What to know about it.
     pub(crate) remark: String,
+    /// The list stays open when it is taken.
+    pub(crate) stays: bool,
     /// More about it, under the pointer.
     pub(crate) hover: String,
     /// What is taken.
@@ -74,12 +76,15 @@ pub(crate) fn search_list<T>(
         } else {
             clicked
         };
-        let taken = taken.and_then(|index| rows.into_iter().nth(index)?.what);
-        if taken.is_some() {
+        let taken = taken.and_then(|index| {
+            let row = rows.into_iter().nth(index)?;
+            Some((row.stays, row.what?))
+        });
+        if let Some((false, _)) = taken {
             ui.close();
         }
         below(ui);
-        taken
+        taken.map(|(_, what)| what)
     });
     shown?.inner
 }
