@@ -19,8 +19,6 @@ mod fit;
 mod flow;
 #[path = "gui/hub.rs"]
 mod hub;
-#[path = "gui/look.rs"]
-mod look;
 #[path = "gui/model_files.rs"]
 mod model_files;
 #[path = "gui/models.rs"]

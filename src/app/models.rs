@@ -226,7 +226,8 @@ impl App {
 
     /// Asks what the model is, watches its files, and begins to look for models once somebody wants to see them.
     pub(super) fn follow_models(&mut self, context: &Context) {
-        if self.state.shelf == Shelf::Local && self.local.stage == Stage::Unasked {
+        let shelves = [self.state.shelf, self.state.draft_shelf];
+        if shelves.contains(&Shelf::Local) && self.local.stage == Stage::Unasked {
             self.scan();
         }
         let path = self.document.plan.model.path.as_ref().map(PathBuf::from);

@@ -20,6 +20,8 @@ pub struct UiState {
     pub models: Search,
     /// Where the list of models takes them from.
     pub shelf: Shelf,
+    /// Where the list of models that may draft does.
+    pub draft_shelf: Shelf,
     /// The model's file is not as it was when it was read.
     pub stale: bool,
     /// The list of machines.

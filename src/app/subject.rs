@@ -243,7 +243,11 @@ impl Subjects {
     /// The model that the plan is about to mean.
     pub(crate) fn opened(&mut self, reference: ModelRef, model: Arc<Model>) {
         self.repository.clone_from(&reference.repo);
-        self.model_of = Some(reference);
+        self.model_of = Some(ModelKey {
+            reference,
+            projector: None,
+            adapters: Vec::new(),
+        });
         self.model = Found::Ready(model);
     }
 

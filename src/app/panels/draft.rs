@@ -44,7 +44,7 @@ pub(super) fn draft(
     };
     // A draft model has to know the same tokens.
     let vocabulary = context.subjects.model.ready().map(|model| model.vocab_size);
-    let list_state = (&mut state.drafts, &mut state.shelf);
+    let list_state = (&mut state.drafts, &mut state.draft_shelf);
     let taken = list(ui, &field, context, list_state, vocabulary, queue, below);
     if none {
         plan.draft = None;

@@ -48,10 +48,6 @@ pub(super) fn list(
     below: impl FnOnce(&mut Ui),
 ) -> Option<ModelRef> {
     let texts = context.texts;
-    // What drafts is small and known, or here.
-    if vocabulary.is_some() && *shelf == Shelf::Hub {
-        *shelf = Shelf::Presets;
-    }
     let list = SearchList {
         hint: match shelf {
             Shelf::Presets | Shelf::Local => texts.search_models,
@@ -68,6 +64,7 @@ pub(super) fn list(
     let before = *shelf;
     let above = |ui: &mut Ui| {
         let shown = match vocabulary {
+            // What drafts is small and known, or here.
             Some(_) => [Shelf::Presets, Shelf::Local].as_slice(),
             None => &Shelf::ALL,
         };

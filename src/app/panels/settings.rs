@@ -107,20 +107,51 @@ fn rows(
             (true, false) => pins::pin(&mut plan.fit, setting.name),
         }
         if let Some(report) = report {
-            quality(ui, context.texts, report, setting);
+            let written = plan.settings.get(setting.name).or(row.resolved);
+            quality(ui, context.texts, report, (setting, scope), written);
         }
     }
 }
 
 /// What the format costs that a setting names; nothing below other settings.
-fn quality(ui: &mut Ui, texts: &Texts, report: &Report, setting: &Setting) {
+fn quality(
+    ui: &mut Ui,
+    texts: &Texts,
+    report: &Report,
+    (setting, scope): (&Setting, &Scope<'_>),
+    value: Option<&Value>,
+) {
     let means = |meaning: Meaning| {
         let mut counterparts = setting.counterparts.iter();
         counterparts.any(|counterpart| counterpart.meaning == meaning)
     };
     if means(Meaning::Weights) {
+        own_form(ui, texts, report, (setting, scope), value);
         speed::quality(ui, texts, report.quality.weights);
     } else if means(Meaning::CachedValues) {
         speed::quality(ui, texts, report.quality.cache);
+    }
+}
+
+/// What the model's own file holds, where that is what is planned: its word alone does not say it.
+fn own_form(
+    ui: &mut Ui,
+    texts: &Texts,
+    report: &Report,
+    (setting, scope): (&Setting, &Scope<'_>),
+    value: Option<&Value>,
+) {
+    let (Kind::Choice { options }, Some(Value::Text(word))) = (&setting.kind, value) else {
+        return;
+    };
+    if scope.model.checkpoint.is_none() {
+        return;
+    }
+    // The first choice is the file that is open.
+    let first = options(scope).into_iter().next();
+    if let Some(own) = first.filter(|own| own.word.eq_ignore_ascii_case(word)) {
+        let bits = format!("{:.2}", report.derived.bits_per_weight);
+        let words = [("form", own.hint.as_ref()), ("bits", bits.as_str())];
+        widgets::fact(ui, fill(texts.own_form, &words));
     }
 }

@@ -170,6 +170,7 @@ pub const ENGLISH: Texts = Texts {
     projector_taken: "{path} is a projector: it is loaded beside the model",
     adapter_taken: "{path} is a LoRA adapter: it is loaded onto the model",
     vector_taken: "{path} is a control vector: it is added to the model",
+    own_form: "{form}, {bits} bits per weight",
     open_model_file: "Open file…",
     open_model_file_help: "Plan for a GGUF file on this machine",
     open_model_folder: "Open folder…",

@@ -179,6 +179,7 @@ pub struct Texts {
     pub projector_taken: &'static str,
     pub adapter_taken: &'static str,
     pub vector_taken: &'static str,
+    pub own_form: &'static str,
     pub open_model_file: &'static str,
     pub open_model_file_help: &'static str,
     pub open_model_folder: &'static str,
