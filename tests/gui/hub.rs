@@ -109,6 +109,18 @@ fn a_repository_is_fetched_by_name_and_not_before() {
     desk.sees("28 layers");
 }
 
+/// The list of models that may draft has shelves of its own.
+#[test]
+fn the_hub_can_be_chosen_with_a_model_on_the_desk() {
+    let (url, asked) = server();
+    let mut desk = desk(url);
+    desk.search("Model", "qwen3 8b");
+    desk.click(Role::ComboBox, "Model");
+    desk.click(Role::RadioButton, "From a hub");
+    desk.sees("Nothing is read over the network until you ask");
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+}
+
 #[test]
 fn what_stood_in_the_way_is_said_with_what_to_do() {
     let (url, _) = server();

@@ -172,6 +172,7 @@ fn a_gguf_file_that_falls_on_the_window_is_the_model_tensor_by_tensor() {
     desk.sees("num_hidden_layers: 2");
     desk.sees("Weights are exact");
     desk.sees("small-F16.gguf: ");
+    desk.sees("as in the file: F16, 16.00 bits per weight");
     desk.sees("attention, ");
 }
 

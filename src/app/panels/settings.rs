@@ -3,13 +3,13 @@
 use eframe::egui::{CollapsingHeader, RichText, Ui};
 
 use crate::app::pins;
-use crate::app::texts::Texts;
+use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, SECTION_GAP, Tokens};
 use crate::app::widgets;
 use crate::engine::meaning::Meaning;
-use crate::engine::setting::{Group, Scope, Setting};
+use crate::engine::setting::{Group, Kind, Scope, Setting};
 use crate::engine::{self, Engine};
-use crate::plan::Plan;
+use crate::plan::{Plan, Value};
 use crate::report::Report;
 
 use super::context::Inputs;
