@@ -9,7 +9,7 @@ pub struct Error {
     /// The file's name, fit to be shown.
     pub file: String,
     /// What is wrong with it.
-    pub reason: Reason,
+    pub reason: Box<Reason>,
 }
 
 /// What is wrong with a GGUF file. Names from the file are shown escaped.
@@ -134,7 +134,7 @@ fn joined(piece: bool) -> &'static str {
 impl Error {
     /// Whether reading failed, rather than what was read.
     pub fn is_io(&self) -> bool {
-        matches!(self.reason, Reason::Read(_))
+        matches!(*self.reason, Reason::Read(_))
     }
 }
 

@@ -151,7 +151,8 @@ fn version(version: u32) -> Result<(), Reason> {
     match version {
         2 | 3 => Ok(()),
         0 | 1 => Err(Reason::OldVersion(version)),
-        other if other & 0xffff == 0 => Err(Reason::BigEndian),
+        // As the loader tells it: both low bytes are zero.
+        other if other.trailing_zeros() >= 16 => Err(Reason::BigEndian),
         other => Err(Reason::NewVersion(other)),
     }
 }

@@ -129,19 +129,19 @@ fn refused(name: &str, reason: Reason) -> Error {
     };
     Error {
         file: shown(name.as_bytes()).trim_matches('`').to_owned(),
-        reason,
+        reason: Box::new(reason),
     }
 }
 
 /// All parts of a set of which one is open.
 fn parts(collection: &dyn Collection, open: File, count: u64) -> Result<Vec<File>, Error> {
     let fail = |reason| refused(&open.name, reason);
-    let named = open.part(count).map_err(fail)?;
+    let part = open.part(count).map_err(fail)?;
     let there = collection
         .entries()
         .map_err(|cause| fail(Reason::Read(cause)))?;
     let there: HashSet<&str> = there.iter().map(|entry| entry.name.as_str()).collect();
-    let names: Vec<String> = (1..=count).map(|number| named.name(number)).collect();
+    let names: Vec<String> = (1..=count).map(|number| part.name(number)).collect();
     for (number, name) in (1..).zip(&names) {
         if !there.contains(name.as_str()) {
             return Err(fail(Reason::MissingPart {
@@ -151,7 +151,7 @@ fn parts(collection: &dyn Collection, open: File, count: u64) -> Result<Vec<File
             }));
         }
     }
-    let place = usize::try_from(named.number.saturating_sub(1)).unwrap_or(0);
+    let place = usize::try_from(part.number.saturating_sub(1)).unwrap_or(0);
     let mut files = Vec::new();
     for name in names.iter().filter(|name| **name != open.name) {
         let file = File::read(collection, name)?;

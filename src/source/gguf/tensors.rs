@@ -43,12 +43,11 @@ pub(super) fn sized(header: &Header, size: u64) -> Result<Sized, Reason> {
             });
         }
         let end = next.map_or(behind.max(info.offset), |next| next.offset);
-        let bytes = match Type::from_ggml_id(info.kind) {
-            Some(kind) => bytes(info, kind)?,
-            None => {
-                *unknown.entry(info.kind).or_default() += 1;
-                end - info.offset
-            }
+        let bytes = if let Some(kind) = Type::from_ggml_id(info.kind) {
+            bytes(info, kind)?
+        } else {
+            *unknown.entry(info.kind).or_default() += 1;
+            end - info.offset
         };
         sizes.insert(&info.name, bytes);
         let end = info

@@ -9,10 +9,10 @@ use crate::source::gguf::facts::Facts;
 pub(super) const ALL: &[Architecture] = &[
     Architecture {
         name: "llama",
-        model_type: Rule::By(llama),
+        model_type: Rule::Of(llama),
         fields: &[
             // Where the biases of queries and output differ, the family of InternLM reads both.
-            ("qkv_bias", Rule::By(super::rule::attention_bias)),
+            ("qkv_bias", Rule::Of(super::rule::attention_bias)),
             ("bias", Rule::Has("attn_output.bias")),
             // Experts are as wide as the field says that other models have their network by.
             ("intermediate_size", Rule::By(super::rule::any_width)),
@@ -50,7 +50,7 @@ pub(super) const ALL: &[Architecture] = &[
     },
     Architecture {
         name: "chatglm",
-        model_type: Rule::By(chatglm),
+        model_type: Rule::Of(chatglm),
         fields: &[
             ("ffn_hidden_size", Rule::Number("feed_forward_length")),
             ("multi_query_attention", Rule::Yes),
@@ -58,7 +58,7 @@ pub(super) const ALL: &[Architecture] = &[
                 "multi_query_group_num",
                 Rule::Number("attention.head_count_kv"),
             ),
-            ("add_qkv_bias", Rule::By(super::rule::attention_bias)),
+            ("add_qkv_bias", Rule::Of(super::rule::attention_bias)),
             ("add_bias_linear", Rule::Has("attn_output.bias")),
         ],
     },
@@ -86,7 +86,7 @@ pub(super) const ALL: &[Architecture] = &[
         name: "internlm2",
         model_type: Rule::Word("internlm2"),
         fields: &[
-            ("qkv_bias", Rule::By(super::rule::attention_bias)),
+            ("qkv_bias", Rule::Of(super::rule::attention_bias)),
             ("bias", Rule::Has("attn_output.bias")),
         ],
     },
@@ -120,21 +120,21 @@ pub(super) const ALL: &[Architecture] = &[
 ];
 
 /// Llama, Mixtral and what else was converted to their architecture.
-fn llama(facts: &Facts<'_>) -> Option<Value> {
-    let biased = super::rule::attention_bias(facts) == Some(Value::Bool(true));
-    Some(Value::from(if facts.positive("expert_count").is_some() {
+fn llama(facts: &Facts<'_>) -> Value {
+    let biased = super::rule::attention_bias(facts) == Value::Bool(true);
+    Value::from(if facts.positive("expert_count").is_some() {
         "mixtral"
     } else if biased == facts.some_block_has("attn_output.bias") {
         "llama"
     } else {
         "internlm3"
-    }))
+    })
 }
 
 /// ChatGLM's own form has one matrix for queries, keys and values; its conversion for transformers, three.
-fn chatglm(facts: &Facts<'_>) -> Option<Value> {
+fn chatglm(facts: &Facts<'_>) -> Value {
     let fused = facts.some_block_has("attn_qkv.weight");
-    Some(Value::from(if fused { "chatglm" } else { "glm" }))
+    Value::from(if fused { "chatglm" } else { "glm" })
 }
 
 /// The larger one has no positions: the engine, too, tells it by its 40 layers (`src/models/baichuan.cpp`).

@@ -64,7 +64,7 @@ pub(super) const ALL: &[Architecture] = &[
                 Rule::Number("interleave_moe_layer_step"),
             ),
             ("attention_chunk_size", Rule::By(chunk)),
-            ("use_qk_norm", Rule::By(llama4_norm)),
+            ("use_qk_norm", Rule::Of(llama4_norm)),
         ],
     },
 ];
@@ -72,12 +72,12 @@ pub(super) const ALL: &[Architecture] = &[
 /// The graph normalizes the weights of the chosen experts in every file (`src/models/qwen3moe.cpp`).
 const QWEN: &[(&str, Rule)] = &[
     ("norm_topk_prob", Rule::Yes),
-    ("mlp_only_layers", Rule::By(layers_without_router)),
+    ("mlp_only_layers", Rule::Of(layers_without_router)),
 ];
 
-fn layers_without_router(facts: &Facts<'_>) -> Option<Value> {
+fn layers_without_router(facts: &Facts<'_>) -> Value {
     let lacks = |block: &u64| !facts.block_has(*block, "ffn_gate_inp.weight");
-    Some((0..facts.blocks()).filter(lacks).collect())
+    (0..facts.blocks()).filter(lacks).collect()
 }
 
 /// By the length of the norm's weights.
@@ -109,6 +109,6 @@ fn chunk(facts: &Facts<'_>) -> Option<Value> {
 }
 
 /// Every size but that of 128 experts (`use_kq_norm` in `src/models/llama4.cpp`).
-fn llama4_norm(facts: &Facts<'_>) -> Option<Value> {
-    Some(Value::Bool(facts.number("expert_count") != Some(128)))
+fn llama4_norm(facts: &Facts<'_>) -> Value {
+    Value::Bool(facts.number("expert_count") != Some(128))
 }

@@ -22,7 +22,7 @@ pub(super) const ALL: &[Architecture] = &[
         model_type: Rule::Word("gemma3n_text"),
         fields: &[
             GELU,
-            ("num_kv_shared_layers", Rule::By(gemma3n_sharers)),
+            ("num_kv_shared_layers", Rule::Of(gemma3n_sharers)),
             (
                 "hidden_size_per_layer_input",
                 Rule::Number("embedding_length_per_layer_input"),
@@ -42,14 +42,14 @@ pub(super) const ALL: &[Architecture] = &[
             ("global_head_dim", Rule::Number("attention.key_length")),
             ("num_key_value_heads", Rule::By(windowed_keys)),
             ("num_global_key_value_heads", Rule::By(full_keys)),
-            ("attention_k_eq_v", Rule::By(shares_values)),
+            ("attention_k_eq_v", Rule::Of(shares_values)),
             (
                 "num_kv_shared_layers",
                 Rule::Number("attention.shared_kv_layers"),
             ),
             ("intermediate_size", Rule::By(narrowest)),
             ("use_double_wide_mlp", Rule::By(widths_differ)),
-            ("enable_moe_block", Rule::By(has_experts)),
+            ("enable_moe_block", Rule::Of(has_experts)),
             (
                 "hidden_size_per_layer_input",
                 Rule::Number("embedding_length_per_layer_input"),
@@ -69,8 +69,8 @@ fn period(facts: &Facts<'_>) -> Option<Value> {
 
 /// The engine takes the first 20 layers to own a cache, whatever the file says (`n_layer_kv_from_start` in
 /// `src/models/gemma3n.cpp`).
-fn gemma3n_sharers(facts: &Facts<'_>) -> Option<Value> {
-    Some(Value::from(facts.blocks().saturating_sub(20)))
+fn gemma3n_sharers(facts: &Facts<'_>) -> Value {
+    Value::from(facts.blocks().saturating_sub(20))
 }
 
 fn per_layer_rows(facts: &Facts<'_>) -> Option<Value> {
@@ -101,9 +101,9 @@ fn full_keys(facts: &Facts<'_>) -> Option<Value> {
 }
 
 /// Full layers without a matrix for values take the keys for them.
-fn shares_values(facts: &Facts<'_>) -> Option<Value> {
+fn shares_values(facts: &Facts<'_>) -> Value {
     let lacks = |block| !facts.block_has(block, "attn_v.weight");
-    Some(Value::Bool((0..facts.blocks()).any(lacks)))
+    Value::Bool((0..facts.blocks()).any(lacks))
 }
 
 fn narrowest(facts: &Facts<'_>) -> Option<Value> {
@@ -117,6 +117,6 @@ fn widths_differ(facts: &Facts<'_>) -> Option<Value> {
     Some(Value::Bool(differ))
 }
 
-fn has_experts(facts: &Facts<'_>) -> Option<Value> {
-    Some(Value::Bool(facts.positive("expert_count").is_some()))
+fn has_experts(facts: &Facts<'_>) -> Value {
+    Value::Bool(facts.positive("expert_count").is_some())
 }

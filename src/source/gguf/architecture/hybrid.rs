@@ -49,7 +49,7 @@ pub(super) const ALL: &[Architecture] = &[
         model_type: Rule::Word("granitemoehybrid"),
         fields: &[
             ("embedding_multiplier", Rule::Value("embedding_scale")),
-            ("position_embedding_type", Rule::By(granite_positions)),
+            ("position_embedding_type", Rule::Of(granite_positions)),
             ("layer_types", Rule::By(attention_or_mamba)),
             ("shared_intermediate_size", Rule::By(granite_width)),
             ("intermediate_size", Rule::By(rule::any_width)),
@@ -91,7 +91,7 @@ pub(super) const ALL: &[Architecture] = &[
         model_type: Rule::Word("minimax_m1"),
         fields: &[
             ("intermediate_size", Rule::By(rule::any_width)),
-            ("attn_type_list", Rule::By(lightning)),
+            ("attn_type_list", Rule::Of(lightning)),
         ],
     },
 ];
@@ -176,9 +176,9 @@ fn kimi_delta(facts: &Facts<'_>) -> Option<Value> {
 }
 
 /// No positions where the file says that none were trained (`src/models/granite-hybrid.cpp`).
-fn granite_positions(facts: &Facts<'_>) -> Option<Value> {
+fn granite_positions(facts: &Facts<'_>) -> Value {
     let rotated = facts.flag("rope.scaling.finetuned").unwrap_or(true);
-    Some(Value::from(if rotated { "rope" } else { "nope" }))
+    Value::from(if rotated { "rope" } else { "nope" })
 }
 
 fn attention_or_mamba(facts: &Facts<'_>) -> Option<Value> {
@@ -227,7 +227,7 @@ fn latent_experts(facts: &Facts<'_>) -> Option<Value> {
 }
 
 /// Lightning layers have queries, keys and values in one matrix (`src/models/minimax-01.cpp`).
-fn lightning(facts: &Facts<'_>) -> Option<Value> {
+fn lightning(facts: &Facts<'_>) -> Value {
     let kind = |block| u64::from(!facts.block_has(block, "attn_qkv.weight"));
-    Some((0..facts.blocks()).map(kind).collect())
+    (0..facts.blocks()).map(kind).collect()
 }

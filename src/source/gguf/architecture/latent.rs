@@ -9,7 +9,7 @@ use crate::source::gguf::facts::Facts;
 pub(super) const ALL: &[Architecture] = &[
     Architecture {
         name: "deepseek2",
-        model_type: Rule::By(deepseek2),
+        model_type: Rule::Of(deepseek2),
         fields: LATENT,
     },
     Architecture {
@@ -74,16 +74,16 @@ pub(super) const LATENT: &[(&str, Rule)] = &[
 
 /// V3 scores by sigmoid, V2 by softmax; the number is that of `llama_expert_gating_func_type`
 /// (`src/llama-hparams.h`). Files of V3 from before the key have its corrections.
-fn deepseek2(facts: &Facts<'_>) -> Option<Value> {
+fn deepseek2(facts: &Facts<'_>) -> Value {
     let sigmoid = match facts.number("expert_gating_func") {
         Some(function) => function == 2,
         None => facts.some_block_has("exp_probs_b.bias"),
     };
-    Some(Value::from(if sigmoid {
+    Value::from(if sigmoid {
         "deepseek_v3"
     } else {
         "deepseek_v2"
-    }))
+    })
 }
 
 fn unrotated(facts: &Facts<'_>) -> Option<Value> {

@@ -49,10 +49,10 @@ const COMMON: &[(&str, Rule)] = &[
     ("rotary_dim", Rule::Number("rope.dimension_count")),
     ("rope_scaling", Rule::By(rule::rope)),
     ("intermediate_size", Rule::Number("feed_forward_length")),
-    ("tie_word_embeddings", Rule::By(rule::tied)),
-    ("attention_bias", Rule::By(rule::attention_bias)),
+    ("tie_word_embeddings", Rule::Of(rule::tied)),
+    ("attention_bias", Rule::Of(rule::attention_bias)),
     ("mlp_bias", Rule::Has("ffn_up.bias")),
-    ("lm_head_bias", Rule::By(rule::head_bias)),
+    ("lm_head_bias", Rule::Of(rule::head_bias)),
     ("use_qk_norm", Rule::Has("attn_q_norm.weight")),
     ("sliding_window", Rule::Number("attention.sliding_window")),
     ("layer_types", Rule::By(rule::windows)),
@@ -81,8 +81,8 @@ const COMMON: &[(&str, Rule)] = &[
         "first_k_dense_replace",
         Rule::Number("leading_dense_block_count"),
     ),
-    ("num_nextn_predict_layers", Rule::By(rule::prediction)),
-    ("mtp_num_hidden_layers", Rule::By(rule::prediction)),
+    ("num_nextn_predict_layers", Rule::Of(rule::prediction)),
+    ("mtp_num_hidden_layers", Rule::Of(rule::prediction)),
 ];
 
 /// The configuration of a file of a known architecture; `None` for others.

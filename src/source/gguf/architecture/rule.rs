@@ -19,7 +19,9 @@ pub(super) enum Rule {
     Yes,
     /// The same in all files of the architecture.
     Word(&'static str),
-    /// What takes more to find out.
+    /// What can always be told.
+    Of(fn(&Facts<'_>) -> Value),
+    /// What takes more to find out, where it can be.
     By(fn(&Facts<'_>) -> Option<Value>),
 }
 
@@ -35,6 +37,7 @@ pub(super) fn field(config: &mut Map<String, Value>, name: &str, rule: Rule, fac
         Rule::Lacks(tensor) => Some(Value::Bool(!facts.some_block_has(tensor))),
         Rule::Yes => Some(Value::Bool(true)),
         Rule::Word(word) => Some(Value::from(word)),
+        Rule::Of(tell) => Some(tell(facts)),
         Rule::By(find) => find(facts),
     };
     if let Some(value) = value {
@@ -59,17 +62,17 @@ pub(super) fn vocabulary(facts: &Facts<'_>) -> Option<Value> {
 }
 
 /// A file without a head uses the embedding (every loader in `src/models/*.cpp`).
-pub(super) fn tied(facts: &Facts<'_>) -> Option<Value> {
-    Some(Value::Bool(!facts.has("output.weight")))
+pub(super) fn tied(facts: &Facts<'_>) -> Value {
+    Value::Bool(!facts.has("output.weight"))
 }
 
-pub(super) fn head_bias(facts: &Facts<'_>) -> Option<Value> {
-    Some(Value::Bool(facts.has("output.bias")))
+pub(super) fn head_bias(facts: &Facts<'_>) -> Value {
+    Value::Bool(facts.has("output.bias"))
 }
 
-pub(super) fn attention_bias(facts: &Facts<'_>) -> Option<Value> {
+pub(super) fn attention_bias(facts: &Facts<'_>) -> Value {
     let biased = facts.some_block_has("attn_q.bias") || facts.some_block_has("attn_qkv.bias");
-    Some(Value::Bool(biased))
+    Value::Bool(biased)
 }
 
 /// Tables of factors that come as tensors.
@@ -109,6 +112,6 @@ pub(super) fn any_width(facts: &Facts<'_>) -> Option<Value> {
 }
 
 /// Prediction blocks that the file holds.
-pub(super) fn prediction(facts: &Facts<'_>) -> Option<Value> {
-    Some(Value::from(facts.prediction_blocks()))
+pub(super) fn prediction(facts: &Facts<'_>) -> Value {
+    Value::from(facts.prediction_blocks())
 }
