@@ -16,8 +16,7 @@ pub struct Vision {
     pub encoder: Encoder,
     /// What it is made of.
     pub tower: Tower,
-    /// Intermediate outputs that enter the first layers of the language model (`deepstack_visual_indexes`); they
-    /// widen its input embeddings even where no image is used.
+    /// Intermediate outputs that enter the first layers of the language model (`deepstack_visual_indexes`).
     pub deepstack: u64,
     /// Edge of a patch in pixels.
     pub patch_size: u64,

@@ -90,6 +90,9 @@ pub struct Model {
     pub block_residuals: Option<BlockResiduals>,
     /// Vision tower and projector.
     pub vision: Option<Vision>,
+    /// Intermediate outputs of a vision tower that enter the first layers; they widen the input embeddings even where
+    /// no image is used.
+    pub deepstack: u64,
     /// Audio tower and projector, as far as known.
     pub audio: Option<Encoder>,
     /// A model that is no decoder of text (BERT, ResNet): its parameters in one number, no layers.

@@ -45,6 +45,7 @@ pub fn from_config(
     }
     model.vision = vision::read(&top, &model)?;
     model.quantization = quantization_of(config);
+    model.deepstack = model.vision.map_or(0, |vision| vision.deepstack);
     check_overrides(overrides, &asked.borrow())?;
     model.configuration = Configuration::new(outer, nested, text);
     Ok(model.sealed())

@@ -115,6 +115,8 @@ pub enum Reason {
     PartTensors { found: u64, expected: u64 },
     #[error("this is {0}, no model; open the model's own file instead")]
     NotAModel(&'static str),
+    #[error("this is {0}, no projector")]
+    NotAProjector(&'static str),
     #[error("`{0}` is missing")]
     Missing(String),
     #[error("`{key}` {reason}")]

@@ -19,6 +19,7 @@ mod metadata;
 mod model;
 mod split;
 mod tensors;
+mod towers;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 pub use error::{Error, Reason};
 pub use kind::Kind;
 pub use metadata::{Entry, Metadata};
+pub use towers::Towers;
 
 use self::error::shown;
 use self::header::Header;

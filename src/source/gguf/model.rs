@@ -31,6 +31,7 @@ impl Gguf {
         let mut model = described(&self.title(), &facts, overrides)
             .map_err(|reason| fail(Reason::Model(reason)))?;
         model.assumptions.extend(self.assumptions.iter().cloned());
+        model.deepstack = facts.positive("n_deepstack_layers").unwrap_or(0);
         model.checkpoint = Some(Arc::clone(&self.checkpoint));
         Ok(model.published(Published {
             stores_tied_head: false,

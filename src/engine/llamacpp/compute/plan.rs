@@ -243,7 +243,7 @@ impl Trunk {
             residual_blocks: model
                 .block_residuals
                 .map_or(0, |residuals| residuals.attn_res_block_size),
-            deepstack: model.vision.map_or(0, |vision| vision.deepstack),
+            deepstack: model.deepstack,
             streams: model
                 .hyper_connections
                 .map_or(1, |connections| connections.hc_mult.min(MOST_STREAMS)),
