@@ -89,7 +89,10 @@ fn merge(top: &Config<'_>, config: &Config<'_>) -> Result<u64, Error> {
     {
         return Ok((1.0 / ratio).clamp(1.0, 1024.0) as u64);
     }
-    if let Some(tokens) = top.positive("mm_tokens_per_image", Limit::Rows)? {
+    // The default of transformers' Gemma3Config.
+    let gemma3 = (top.text("model_type")? == Some("gemma3")).then_some(256);
+    let tokens = top.positive("mm_tokens_per_image", Limit::Rows)?;
+    if let Some(tokens) = tokens.or(gemma3) {
         let edge = config.size("patch_size", Limit::Width)?;
         let side = config.size("image_size", Limit::Width)? / edge;
         return Ok((side / tokens.isqrt().max(1)).max(1));

@@ -4,4 +4,6 @@ mod file;
 mod hostile;
 mod kinds;
 mod parts;
+mod real;
 mod round_trip;
+mod unknown;

@@ -105,7 +105,7 @@ fn kinds(fields: &Fields<'_, '_>, mixers: &Mixers, depth: usize) -> Result<Vec<K
     };
     // Lists of heads say with a zero which layers have no attention.
     for (kind, heads) in kinds.iter_mut().zip(&mixers.key_value_heads) {
-        if *heads == 0 {
+        if *heads == 0 && *kind != Kind::Nothing {
             *kind = if mixers.recurrent.is_some() {
                 Kind::Recurrent
             } else {

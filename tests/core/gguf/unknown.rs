@@ -1,0 +1,106 @@
+//! Architectures that nobody here knows.
+
+use plimsoll::engine::llamacpp::file_type::FileType;
+use plimsoll::engine::llamacpp::tensors::TensorTable;
+use plimsoll::model::Mixer;
+use plimsoll::source::gguf;
+use serde_json::{Map, Value};
+
+use super::file::{Folder, Writer};
+use super::round_trip::{preset, rows};
+
+/// The keys of a preset's file under the name of another architecture.
+fn renamed(id: &str) -> Map<String, Value> {
+    let row = rows("metadata.jsonl")
+        .into_iter()
+        .find(|row| row.preset == id);
+    let kv = row.expect(id).kv;
+    let old = kv["general.architecture"]
+        .as_str()
+        .expect("a name")
+        .to_owned();
+    let rename = |(key, value): (String, Value)| match key.strip_prefix(&format!("{old}.")) {
+        Some(rest) => (format!("of-tomorrow.{rest}"), value),
+        None => (key, value),
+    };
+    let mut kv: Map<String, Value> = kv.into_iter().map(rename).collect();
+    kv.insert("general.architecture".to_owned(), "of-tomorrow".into());
+    kv
+}
+
+/// Elements that one token adds to the caches, and elements of recurrent state.
+fn caches(mixer: &Mixer) -> (u64, u64) {
+    match mixer {
+        Mixer::Attention(attention) => (attention.k_width() + attention.v_width(), 0),
+        Mixer::Latent(latent) => (latent.latent_width(), 0),
+        Mixer::Mamba2(mamba) => (0, mamba.conv_state() + mamba.ssm_state()),
+        Mixer::AttentionAndMamba2(attention, mamba) => (
+            attention.k_width() + attention.v_width(),
+            mamba.conv_state() + mamba.ssm_state(),
+        ),
+        Mixer::None => (0, 0),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn caches_follow_from_standard_keys() {
+    for id in [
+        "Llama-3.1-8B-Instruct",
+        "Qwen2.5-7B-Instruct",
+        "Qwen3-30B-A3B",
+        "gemma-2-9b-it",
+        "Olmo-3-7B-Instruct",
+        "GLM-4.5-Air",
+        "DeepSeek-V2-Lite",
+        "DeepSeek-V3",
+        "granite-4.0-h-small",
+        "Falcon-H1-0.5B-Instruct",
+        "NVIDIA-Nemotron-3-Nano-30B-A3B",
+    ] {
+        let published = preset(id);
+        let table = TensorTable::new(&published, FileType::Q4_K_M, false).expect("a table");
+        let mut writer = Writer::with(&renamed(id));
+        let folder = Folder::of("m.gguf", writer.table(&table).file());
+        let file = gguf::read(&folder, "m.gguf").expect("a file");
+        let model = file.model(&Map::new()).expect(id);
+        assert_eq!(model.model_type, "of-tomorrow");
+        let said = model.assumptions.join(" ");
+        assert!(said.contains("`of-tomorrow` is not known"), "{said}");
+        let checkpoint = model.checkpoint.as_ref().expect("the tensors");
+        assert_eq!(checkpoint.bytes, table.file_bytes());
+        let of = |model: &plimsoll::model::Model| {
+            let layers = model.layers.iter();
+            layers.map(|layer| caches(&layer.mixer)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&model), of(&published), "{id}");
+        assert_eq!(model.vocab_size, published.vocab_size);
+        assert_eq!(model.tie_word_embeddings, published.tie_word_embeddings);
+    }
+}
+
+#[test]
+fn a_known_name_with_other_contents_is_read_by_the_standard_keys() {
+    let mut kv = renamed("Llama-3.1-8B-Instruct");
+    // A file of DeepSeek's architecture without latent attention and without experts.
+    let keys: Vec<String> = kv.keys().cloned().collect();
+    for key in keys {
+        if let Some(rest) = key.strip_prefix("of-tomorrow.") {
+            let value = kv.remove(&key).expect("a value");
+            kv.insert(format!("deepseek2.{rest}"), value);
+        }
+    }
+    kv.insert("general.architecture".to_owned(), "deepseek2".into());
+    let published = preset("Llama-3.1-8B-Instruct");
+    let table = TensorTable::new(&published, FileType::Q4_K_M, false).expect("a table");
+    let mut writer = Writer::with(&kv);
+    let folder = Folder::of("m.gguf", writer.table(&table).file());
+    let file = gguf::read(&folder, "m.gguf").expect("a file");
+    let model = file.model(&Map::new()).expect("a model");
+    assert_eq!(model.layers.len(), 32);
+    let said = model.assumptions.join(" ");
+    assert!(
+        said.contains("not as others of the architecture `deepseek2`"),
+        "{said}"
+    );
+}
