@@ -60,6 +60,7 @@ fn plain(mut model: Model) -> Model {
     model.max_position_embeddings = 0;
     model.checkpoint = None;
     model.stores_tied_head = false;
+    model.configuration = Default::default();
     model.assumptions.clear();
     model.fingerprint = 0;
     model
@@ -68,7 +69,11 @@ fn plain(mut model: Model) -> Model {
 fn differ<T: Debug>(found: &mut Vec<String>, field: &str, ours: T, theirs: T) {
     let (ours, theirs) = (format!("{ours:?}"), format!("{theirs:?}"));
     if ours != theirs {
-        found.push(format!("{field}: {ours} not {theirs}"));
+        // From the first letter that differs, with a little before it.
+        let same = ours.bytes().zip(theirs.bytes()).take_while(|(a, b)| a == b);
+        let from = same.count().saturating_sub(60);
+        let part = |text: &str| text.chars().skip(from).take(160).collect::<String>();
+        found.push(format!("{field}: …{} not …{}", part(&ours), part(&theirs)));
     }
 }
 
