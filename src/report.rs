@@ -6,12 +6,15 @@ mod experts;
 mod fit;
 mod headline;
 mod json;
+mod limit;
 mod named_file;
 
 pub use experts::{ExpertPrice, expert_prices, experts, place_experts};
 pub use fit::{FitError, fit};
+pub use limit::ContextLimit;
 
 use crate::advisor;
+use crate::engine::search::pinned_choices;
 use crate::engine::{Derived, Engine, Inputs, Margin, Memo, Outcome, setting};
 use crate::hardware::{Machine, Os};
 use crate::model::Model;
@@ -208,7 +211,26 @@ pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Err
     let mut report = judge(request, outcome, margin);
     let advice = advice(request, &inputs, &report);
     report.notes.extend(advice);
+    let pinned = pinned_choices(request.engine, &fit::pinned(request));
+    report.notes = after_what_pins_allow(report.notes, &pinned);
     Ok(report)
+}
+
+/// Changes of what is pinned say so, and come last among notes that matter as much.
+fn after_what_pins_allow(mut notes: Vec<Note>, pinned: &[String]) -> Vec<Note> {
+    let touched = |note: &Note| -> Vec<String> {
+        let changes = note.fix.iter().flat_map(|fix| fix.set.keys());
+        let pinned = changes.filter(|name| pinned.contains(name));
+        pinned.cloned().collect()
+    };
+    for note in &mut notes {
+        let names = touched(note);
+        if !names.is_empty() {
+            note.message += &format!(" The fix changes {}, which is pinned.", names.join(" and "));
+        }
+    }
+    notes.sort_by_key(|note| (note.severity, !touched(note).is_empty()));
+    notes
 }
 
 /// What would mend a plan that does not fit, or make use of what one leaves.
@@ -223,7 +245,14 @@ fn advice(request: &Request<'_>, inputs: &Inputs<'_>, report: &Report) -> Vec<No
     match report.verdict {
         Verdict::Exceeds => {
             let remedies = engine.remedies(inputs, settings, derived);
-            advisor::fixes(engine, inputs, remedies, &pinned, &places)
+            // Of one memory for all there is one place to lack something.
+            let places: Vec<&str> = match (request.machine.pool(), places.first()) {
+                (Some(_), Some(pool)) => vec![*pool; places.len()],
+                _ => places,
+            };
+            let mut notes = Vec::from_iter(advisor::larger_margin(engine, inputs, &places));
+            notes.extend(advisor::fixes(engine, inputs, remedies, &pinned, &places));
+            notes
         }
         Verdict::Fits => {
             let margin =

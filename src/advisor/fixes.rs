@@ -1,9 +1,11 @@
 //! What would help a plan that does not fit. Knows engines only through their trait, and uses nothing but projections.
 
+use super::price::{Price, Work};
 use crate::engine::search::pinned_choices;
-use crate::engine::{Engine, Inputs, Remedy, Step};
+use crate::engine::{Engine, Inputs, Margin, Remedy, Step};
+use crate::plan::Settings;
 use crate::projection::{Fix, Gain, Note};
-use crate::units::Bytes;
+use crate::units::{Bytes, MIB};
 
 /// Most changes offered: more than a few are no advice.
 const OFFERED: usize = 4;
@@ -16,11 +18,13 @@ struct Offer {
     saved: i64,
     /// Bytes that the device with the least room has left, negative where it lacks them.
     left: i64,
+    /// What the user gives up, where it makes the plan fit.
+    price: Price,
 }
 
-/// Of an engine's remedies, the changes that would mend a plan that does not fit, as notes with a fix: those that make it fit first, in the
-/// engine's order of what they cost the user; then the ones that save most. None changes what is pinned. `places` names
-/// the devices.
+/// Of an engine's remedies, the changes that would mend a plan that does not fit, as notes with a fix: those that make it
+/// fit first, the cheapest for the user before others, in the engine's order where they cost about the same; then the ones
+/// that save most. None changes what is pinned. `places` names the devices.
 pub fn fixes(
     engine: &dyn Engine,
     inputs: &Inputs<'_>,
@@ -40,11 +44,20 @@ pub fn fixes(
         .map(|remedy| open(remedy, pinned))
         .filter_map(|remedy| offer(engine, inputs, &before, worst, remedy))
         .collect();
+    let work = Work::of(engine, inputs);
+    for offer in offers.iter_mut().filter(|offer| offer.left >= 0) {
+        let settings = with(inputs, &offer.step);
+        let inputs = Inputs {
+            settings: &settings,
+            ..*inputs
+        };
+        offer.price = Price::of(work.as_ref(), Work::of(engine, &inputs).as_ref());
+    }
     offers.sort_by_key(|offer| {
         if offer.left >= 0 {
-            i64::MIN
+            (0, i64::from(offer.price.steps()))
         } else {
-            -offer.saved
+            (1, -offer.saved)
         }
     });
     offers.truncate(OFFERED);
@@ -70,12 +83,7 @@ fn offer(
 ) -> Option<Offer> {
     let mut last = None;
     for step in &remedy.steps {
-        let mut settings = inputs.settings.clone();
-        settings.extend(
-            step.set
-                .iter()
-                .map(|(name, value)| (name.clone(), value.clone())),
-        );
+        let settings = with(inputs, step);
         let Some(free) = engine.free(&Inputs {
             settings: &settings,
             ..*inputs
@@ -95,7 +103,15 @@ fn offer(
         step,
         saved,
         left,
+        price: Price::default(),
     })
+}
+
+/// The settings of a plan after a step.
+fn with(inputs: &Inputs<'_>, step: &Step) -> Settings {
+    let mut settings = inputs.settings.clone();
+    settings.extend(step.set.clone());
+    settings
 }
 
 fn note(offer: Offer, place: &str) -> Note {
@@ -104,10 +120,12 @@ fn note(offer: Offer, place: &str) -> Note {
         step,
         saved,
         left,
+        price,
     } = offer;
     let bytes = |bytes: i64| Bytes::new(bytes.unsigned_abs());
     let then = if left >= 0 {
-        format!("then the plan fits with {} to spare", bytes(left))
+        let price = price.text();
+        format!("then the plan fits with {} to spare{price}", bytes(left))
     } else {
         format!("{} is still missing", bytes(left))
     };
@@ -119,6 +137,42 @@ fn note(offer: Offer, place: &str) -> Note {
     .fixed_by(Fix {
         set: step.set,
         gain: Some(Gain::Bytes(saved)),
+    })
+}
+
+/// Margins are told in steps of this.
+const MARGIN_STEP: u64 = 64 * MIB;
+
+/// A hint for a plan whose layers the engine chooses itself, and chooses so that a GPU is over: with a larger margin it
+/// leaves more. `None` where the choice is not the engine's, or a larger margin does not help.
+pub fn larger_margin(engine: &dyn Engine, inputs: &Inputs<'_>, places: &[&str]) -> Option<Note> {
+    let before = engine.free(inputs)?;
+    let (_, on_gpus) = before.split_last()?;
+    let (worst, over) = on_gpus.iter().enumerate().min_by_key(|(_, free)| **free)?;
+    let over = Bytes::new(over.min(&0).unsigned_abs());
+    if over == Bytes::ZERO {
+        return None;
+    }
+    let gpus = inputs.machine.gpus.iter();
+    let margin = gpus.map(|gpu| inputs.margin.of(gpu.memory.usable)).max()?;
+    // Layers are whole: what is over may need a little more than itself.
+    [1, 2].into_iter().find_map(|times| {
+        let margin = (margin + over.mul_ratio(times, 1)).align_up(MARGIN_STEP);
+        let free = engine.free(&Inputs {
+            margin: Margin::Bytes(margin),
+            ..*inputs
+        })?;
+        let least = free.iter().copied().min().filter(|left| *left >= 0)?;
+        let spare = Bytes::new(least.unsigned_abs());
+        let (place, mib) = (places.get(worst)?, margin.get() / MIB);
+        Some(Note::hint(
+            "larger-margin",
+            format!(
+                "The engine chooses the layers itself, by a dry run that counts less than the server then takes: {over} too \
+                 many on {place}. With margin_mib = {mib} under [fit] it leaves more; then the plan fits with {spare} to \
+                 spare."
+            ),
+        ))
     })
 }
 
@@ -150,8 +204,7 @@ pub fn hints(
         if step.known_to_fit {
             return true;
         }
-        let mut settings = inputs.settings.clone();
-        settings.extend(step.set.clone());
+        let settings = with(inputs, step);
         let inputs = Inputs {
             settings: &settings,
             ..*inputs

@@ -45,7 +45,7 @@ fn targets() -> String {
 
 /// Writes what was asked for.
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
-    let opened = Opened::open(&options.plan)?;
+    let mut opened = Opened::open(&options.plan)?;
     let report = opened.report()?;
     match report.verdict {
         Verdict::Refused if !options.anyway => {
@@ -56,6 +56,9 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
         }
         Verdict::Refused | Verdict::Exceeds => log::warn!("{}", report.sentence()),
         Verdict::Fits | Verdict::Tight => {}
+    }
+    if let Some(folder) = options.folder() {
+        opened.move_to(folder)?;
     }
     let launch = opened.launch(&report)?;
     let export = opened.export(&report, &launch);
@@ -113,6 +116,17 @@ fn not_written(error: store::Error) -> Failure {
 }
 
 impl Options {
+    /// Where it is written to; `None` for standard output.
+    fn folder(&self) -> Option<&Path> {
+        let output = self.output.as_deref()?;
+        let all = self.target.eq_ignore_ascii_case("all");
+        if all || output.is_dir() {
+            return Some(output);
+        }
+        let file = output != Path::new("-");
+        file.then(|| output.parent().unwrap_or(Path::new("")))
+    }
+
     fn overwrite(&self) -> Overwrite {
         if self.force {
             Overwrite::Replace

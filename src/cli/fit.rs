@@ -1,12 +1,12 @@
 //! `plimsoll fit`: the best settings of a plan, and other good ones.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use plimsoll::advisor::{Choice, Fitted, Objective};
 use plimsoll::plan::{Plan, Value};
-use plimsoll::projection::grouped;
+use plimsoll::projection::{counted, grouped};
 use plimsoll::report::FitError;
 use plimsoll::store::{self, Overwrite};
 use plimsoll::table::Table;
@@ -40,7 +40,7 @@ pub(super) struct Options {
 
 /// Prints the choices and writes the best.
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
-    let opened = Opened::open(&options.plan)?;
+    let mut opened = Opened::open(&options.plan)?;
     let fitted = match opened.fit(options.objective) {
         Ok(fitted) => fitted,
         Err(FitError::Impossible(impossible)) => {
@@ -57,6 +57,9 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
         .as_ref()
         .is_some_and(|path| path.as_os_str() == "-");
     if let Some(path) = &options.output {
+        if !to_output {
+            opened.move_to(path.parent().unwrap_or(Path::new("")))?;
+        }
         let text = plan_text(&opened.fitted_plan(&fitted.best))?;
         if to_output {
             print(&text)?;
@@ -77,7 +80,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
             "best": fitted.best,
             "others": fitted.others,
         }))?,
-        (false, false) => print_plain(&text(&fitted))?,
+        (false, false) => print_plain(&text(&fitted, opened.shares_memory()))?,
     }
     Ok(Answer::Yes)
 }
@@ -93,19 +96,19 @@ fn not_written(error: store::Error) -> Failure {
     }
 }
 
-fn text(fitted: &Fitted) -> String {
+fn text(fitted: &Fitted, shared: bool) -> String {
     let Fitted {
         objective: _,
         best,
         others,
     } = fitted;
     let mut text = format!("Best: {}\n\n", best.good_for);
-    text.push_str(&table(best, others));
+    text.push_str(&table(best, others, shared));
     text.push('\n');
     for (index, other) in others.iter().enumerate() {
         let number = index + 1;
         // Writing to a String cannot fail.
-        writeln!(text, "{number}: {}", sentence(other)).ok();
+        writeln!(text, "{number}: {}", other.remark()).ok();
     }
     if !others.is_empty() {
         text.push('\n');
@@ -149,16 +152,9 @@ fn as_in_a_plan(value: &Value) -> String {
     }
 }
 
-fn sentence(other: &Choice) -> String {
-    match (other.good_for.as_str(), other.gives_up.as_str()) {
-        ("", gives_up) => gives_up.to_owned(),
-        (good_for, "") => good_for.to_owned(),
-        (good_for, gives_up) => format!("{good_for}; but {gives_up}"),
-    }
-}
-
-fn table(best: &Choice, others: &[Choice]) -> String {
-    let mut table = Table::new(&[
+/// `shared`: GPU and processor have one memory, whose free part is the GPU's.
+fn table(best: &Choice, others: &[Choice], shared: bool) -> String {
+    let mut head = vec![
         "",
         "weights",
         ">bits",
@@ -168,17 +164,21 @@ fn table(best: &Choice, others: &[Choice]) -> String {
         ">GPU layers",
         ">experts in RAM",
         ">tokens/s",
-        ">GPU free",
-        ">RAM free",
-    ]);
+    ];
+    head.extend(if shared {
+        &[">shared memory free"][..]
+    } else {
+        &[">GPU free", ">RAM free"]
+    });
+    let mut table = Table::new(&head);
     let names = std::iter::once("best".to_owned()).chain((1..).map(|number| number.to_string()));
     for (name, choice) in names.zip(std::iter::once(best).chain(others)) {
-        table.row(row(name, choice));
+        table.row(row(name, choice, shared));
     }
     table.text()
 }
 
-fn row(name: String, choice: &Choice) -> Vec<String> {
+fn row(name: String, choice: &Choice, shared: bool) -> Vec<String> {
     let figures = &choice.figures;
     let (keys, values) = &figures.cache;
     let (on_gpus, all) = figures.gpu_layers;
@@ -188,7 +188,8 @@ fn row(name: String, choice: &Choice) -> Vec<String> {
         None => (None, figures.free.as_slice()),
     };
     let least = gpus.iter().copied().min();
-    vec![
+    let free = [least, host.filter(|_| !shared)];
+    let mut row = vec![
         name,
         figures.weights.clone(),
         format!("{:.2}", figures.bits_per_weight),
@@ -202,13 +203,15 @@ fn row(name: String, choice: &Choice) -> Vec<String> {
         format!("{on_gpus}/{all}"),
         match figures.expert_layers_in_ram {
             0 => "-".to_owned(),
-            layers => format!("{layers} layers"),
+            layers => counted(layers, "layer"),
         },
         figures.decode.map_or_else(
             || "-".to_owned(),
             |decode| format!("{:.0} to {:.0}", decode.low, decode.high),
         ),
-        least.map_or_else(|| "-".to_owned(), gib),
-        host.map_or_else(|| "-".to_owned(), gib),
-    ]
+    ];
+    let columns = if shared { 1 } else { free.len() };
+    let free = free.into_iter().take(columns);
+    row.extend(free.map(|free| free.map_or_else(|| "-".to_owned(), gib)));
+    row
 }

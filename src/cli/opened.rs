@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use plimsoll::advisor::{Choice, Fitted, Objective};
@@ -11,6 +11,7 @@ use plimsoll::catalog::gpus::GpuCatalog;
 use plimsoll::catalog::machines::{self, MachineCatalog};
 use plimsoll::catalog::models::{self, ModelCatalog};
 use plimsoll::engine::launch::{self, Launch, LaunchInputs};
+use plimsoll::engine::setting::Kind;
 use plimsoll::engine::{self, Engine, Margin, Memo, setting};
 use plimsoll::export::Export;
 use plimsoll::hardware::Machine;
@@ -30,6 +31,8 @@ pub(super) struct Opened {
     draft: Option<Model>,
     machine: Machine,
     beside: Vec<Beside>,
+    /// Where paths of the plan count from.
+    folder: PathBuf,
     repository: Option<String>,
 }
 
@@ -82,6 +85,7 @@ impl Opened {
             draft,
             machine,
             beside: beside.map_err(no_neighbour)?,
+            folder: folder.to_owned(),
             repository: plan
                 .model
                 .repo
@@ -96,9 +100,24 @@ impl Opened {
         report::report(&self.request(), &Memo::default()).map_err(Failure::input)
     }
 
+    /// Whether GPU and processor have one memory.
+    pub(super) fn shares_memory(&self) -> bool {
+        self.machine.pool().is_some()
+    }
+
     /// The best settings for it.
     pub(super) fn fit(&self, objective: Option<Objective>) -> Result<Fitted, FitError> {
         report::fit(&self.request(), objective, &Memo::default())
+    }
+
+    /// From here on the plan is as it is written to a folder.
+    pub(super) fn move_to(&mut self, folder: &Path) -> Result<(), Failure> {
+        if !self.plan.beside.is_empty() {
+            self.plan
+                .moved(&absolute(&self.folder)?, &absolute(folder)?);
+            folder.clone_into(&mut self.folder);
+        }
+        Ok(())
     }
 
     /// The plan with a choice written into it.
@@ -163,6 +182,18 @@ impl Opened {
             launch,
         }
     }
+}
+
+/// A folder by its whole path, links followed where it is there already.
+fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    std::fs::canonicalize(folder)
+        .or_else(|_| std::path::absolute(folder))
+        .map_err(Failure::io)
 }
 
 /// The model presets, the user's own among them.
@@ -302,12 +333,19 @@ fn set(plan: &mut Plan, engine: &dyn Engine, change: &str) -> anyhow::Result<()>
         .split_once('=')
         .ok_or_else(|| anyhow!("--set takes NAME=VALUE, not `{change}`"))?;
     let name = name.trim().replace('-', "_");
-    let value = value.trim();
+    let text = value.trim();
     // "3,1" is a list, as the engines take it.
-    let value = parsed(value)
-        .or_else(|| parsed(&format!("[{value}]")).filter(|_| value.contains(',')))
-        .unwrap_or_else(|| Value::Text(value.to_owned()));
+    let mut value = parsed(text)
+        .or_else(|| parsed(&format!("[{text}]")).filter(|_| text.contains(',')))
+        .unwrap_or_else(|| Value::Text(text.to_owned()));
     if let Some(setting) = setting::find(engine, &name) {
+        // "0.10" is a version, not a number.
+        if matches!(
+            (setting.kind, &value),
+            (Kind::Text { .. }, Value::Number(_))
+        ) {
+            value = Value::Text(text.to_owned());
+        }
         // The plan may use another spelling of the same setting.
         plan.settings
             .retain(|key, _| *key != setting.name && !setting.aliases.contains(&key.as_str()));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use plimsoll::plan::Value;
 use plimsoll::projection::{Category, Part, Severity, grouped};
-use plimsoll::report::{DeviceReport, Report, Verdict};
+use plimsoll::report::{ContextLimit, DeviceReport, Report, Verdict};
 use plimsoll::table::Table;
 use plimsoll::units::{Bytes, GIB};
 
@@ -81,10 +81,18 @@ fn text(report: &Report, why: bool) -> String {
             ),
         );
     }
-    if let Some(tokens) = derived.max_context_tokens {
+    if let Some(limit) = report.context_limit() {
+        let (what, tokens) = match limit {
+            ContextLimit::Fits(tokens) => ("that fits", tokens),
+            ContextLimit::KeepsMargin(tokens) => ("that keeps the margin", tokens),
+            ContextLimit::Written(tokens) => (
+                "that fits once the plan says it, as the engine then chooses other layers",
+                tokens,
+            ),
+        };
         line(
             &mut text,
-            format_args!("longest context that fits: {} tokens", grouped(tokens)),
+            format_args!("longest context {what}: {} tokens", grouped(tokens)),
         );
     }
     text.push_str(&expectations::lines(report));
@@ -149,7 +157,7 @@ fn memory(report: &Report) -> String {
     for plan in neighbours(report) {
         row(&mut table, plan, report, |device| {
             let here = device.beside.iter().filter(|beside| beside.plan == plan);
-            here.map(|beside| beside.bytes.get() as f64).sum()
+            here.map(|beside| beside.bytes).sum::<Bytes>().get() as f64
         });
     }
     row(&mut table, "in use by others", report, |device| {

@@ -2,7 +2,14 @@
 
 use std::fmt::Write as _;
 
-use plimsoll::engine::{self, Engine, setting::Setting};
+use plimsoll::catalog::gpus::GpuCatalog;
+use plimsoll::catalog::machines::{self, MachineCatalog};
+use plimsoll::catalog::models::ModelCatalog;
+use plimsoll::engine::setting::{Kind, Scope, Setting};
+use plimsoll::engine::{self, Engine};
+use plimsoll::hardware::Machine;
+use plimsoll::model::Model;
+use plimsoll::plan::{MachineRef, Settings};
 use serde_json::{Value, json};
 
 use super::answer::{print, print_json};
@@ -23,15 +30,72 @@ pub(super) struct Options {
 
 /// Where `project --help` sends a reader.
 pub(super) fn reference_hint() -> String {
-    let names: Vec<&str> = engine::ENGINES
+    let lists: Vec<String> = engine::ENGINES
         .iter()
-        .flat_map(|engine| engine.settings())
-        .map(|setting| setting.name)
+        .map(|engine| {
+            let names: Vec<&str> = engine
+                .settings()
+                .iter()
+                .map(|setting| setting.name)
+                .collect();
+            let id = engine.id();
+            let names = names.join(" · ");
+            format!("Settings of a plan for {id}, explained by `plimsoll settings {id}`:\n{names}")
+        })
         .collect();
-    format!(
-        "Settings of a plan, explained by `plimsoll settings`:\n{}",
-        names.join(" · ")
-    )
+    lists.join("\n\n")
+}
+
+/// The words of a choice, as they are for a model of the catalogue on a machine with nothing but main memory.
+struct Sample {
+    model: Model,
+    machine: Machine,
+}
+
+impl Sample {
+    fn new() -> anyhow::Result<Self> {
+        let models = ModelCatalog::embedded();
+        let first = models.ids().next().map(str::to_owned);
+        let preset = models.find(&first.unwrap_or_default())?;
+        let plain = MachineRef {
+            ram_mib: Some(65_536),
+            gpus: Some(Vec::new()),
+            ..MachineRef::default()
+        };
+        let (gpus, machines) = (GpuCatalog::embedded()?, MachineCatalog::embedded()?);
+        Ok(Self {
+            model: preset.model(&serde_json::Map::new())?,
+            machine: machines::resolve(Some(&plain), None, &gpus, &machines)?,
+        })
+    }
+
+    /// What can be written in place of anything else, in the order offered.
+    fn words(&self, setting: &Setting) -> Vec<&'static str> {
+        match setting.kind {
+            Kind::Choice { options } => {
+                let scope = Scope {
+                    model: &self.model,
+                    draft: None,
+                    machine: &self.machine,
+                    settings: &Settings::new(),
+                };
+                let choices = options(&scope).into_iter();
+                choices.map(|choice| choice.word).collect()
+            }
+            Kind::Integer { words, .. } => words.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a setting takes, its words named.
+    fn expectation(&self, setting: &Setting) -> String {
+        match (setting.kind, self.words(setting)) {
+            (Kind::Choice { .. }, words) if !words.is_empty() => {
+                format!("one of {}", words.join(", "))
+            }
+            _ => setting.expectation(),
+        }
+    }
 }
 
 /// Prints the reference.
@@ -48,14 +112,15 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
             engines()
         )));
     };
+    let sample = Sample::new().map_err(Failure::input)?;
     if options.json {
         print_json(&json!({
             "schema": 1,
             "engine": engine.id(),
-            "settings": engine.settings().iter().map(object).collect::<Value>(),
+            "settings": engine.settings().iter().map(|setting| object(setting, &sample)).collect::<Value>(),
         }))?;
     } else {
-        print(&text(engine))?;
+        print(&text(engine, &sample))?;
     }
     Ok(Answer::Yes)
 }
@@ -66,20 +131,21 @@ pub(super) fn engines() -> String {
     ids.join(", ")
 }
 
-fn object(setting: &Setting) -> Value {
+fn object(setting: &Setting, sample: &Sample) -> Value {
     json!({
         "name": setting.name,
         "aliases": setting.aliases,
         "label": setting.label,
         "group": format!("{:?}", setting.group).to_lowercase(),
-        "takes": setting.expectation(),
+        "takes": sample.expectation(setting),
+        "values": sample.words(setting),
         "help": setting.help,
         "since": setting.since,
         "until": setting.until,
     })
 }
 
-fn text(engine: &dyn Engine) -> String {
+fn text(engine: &dyn Engine, sample: &Sample) -> String {
     let mut text = format!(
         "Settings of {} (rules of version {})\n",
         engine.id(),
@@ -102,7 +168,7 @@ fn text(engine: &dyn Engine) -> String {
             text,
             "  {}{aliases}: {}",
             setting.name,
-            setting.expectation()
+            sample.expectation(setting)
         )
         .ok();
         writeln!(text, "      {}", setting.help).ok();

@@ -172,6 +172,8 @@ pub struct Variable {
     pub name: String,
     /// What it is, for the message that stops a script without it.
     pub meaning: String,
+    /// The keys under `[launch]` of a plan that say it beforehand.
+    pub plan_keys: &'static str,
     /// A password or key: never written to a file that others may read.
     pub secret: bool,
 }

@@ -332,6 +332,8 @@ impl Setting {
                     .or_else(|| word.parse().ok().map(Value::Integer))
             }
             (Kind::Text { .. }, Value::Text(_)) => Some(value.clone()),
+            // A build without its letter: 99 is as good as "99".
+            (Kind::Text { .. }, Value::Integer(number)) => Some(Value::Text(number.to_string())),
             (Kind::Choice { .. }, Value::Text(word)) => Some(self.current(word)),
             // `flash_attn = true` and `mmap = false` were switches in older versions.
             (Kind::Choice { .. }, Value::Bool(on)) => {

@@ -164,6 +164,8 @@ fn device(device: &DeviceReport) -> Value {
         "name": device.name,
         "capacity_bytes": device.capacity,
         "in_use_bytes": device.in_use,
+        "in_use_by_others_bytes": device.in_use_by_others(),
+        "beside": device.beside,
         "total_bytes": device.total(),
         "free_bytes": device.free(),
         "categories": categories

@@ -185,6 +185,21 @@ fn single_step<'a>(target: &'static str, launch: &'a Launch) -> Result<&'a Step,
     }
 }
 
+/// A target that cannot ask, at a value that is asked for: which keys of the plan say it.
+fn asked(target: &'static str, name: &str, launch: &Launch) -> Error {
+    let mut variables = launch.variables.iter();
+    let keys = variables
+        .find(|variable| variable.name == name)
+        .map(|variable| format!("; set {} under [launch] in the plan", variable.plan_keys));
+    Error::NotExpressible {
+        target,
+        what: format!(
+            "a value that is asked for ({name}){}",
+            keys.unwrap_or_default()
+        ),
+    }
+}
+
 /// The words of an argument, each quoted, on one line.
 fn line(
     argument: &Argument,

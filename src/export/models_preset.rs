@@ -3,8 +3,8 @@
 //! The grammar is that of `common/preset.cpp` (0.6.0-dev): a value ends at the line, at `;` and at `#`, spaces around it
 //! are dropped, and nothing can be escaped.
 
-use super::{Error, Export, Exporter, header, name, printable, single_step};
-use crate::engine::launch::{Argument, Step, Word};
+use super::{Error, Export, Exporter, asked, header, name, printable, single_step};
+use crate::engine::launch::{Argument, Launch, Step, Word};
 
 /// The INI of llama-server.
 pub(super) struct ModelsPreset;
@@ -56,7 +56,7 @@ impl Exporter for ModelsPreset {
         file.push(format!("[{}]", name::stem(export)));
         for argument in &step.arguments {
             if !is_of_the_router(argument) {
-                file.push(entry(argument)?);
+                file.push(entry(argument, export.launch)?);
             }
         }
         // A model of this size is loaded when it is asked for, not with the router.
@@ -88,17 +88,13 @@ fn is_of_the_router(argument: &Argument) -> bool {
 }
 
 /// `key = value`, the key being the option without its dashes.
-fn entry(argument: &Argument) -> Result<String, Error> {
+fn entry(argument: &Argument, launch: &Launch) -> Result<String, Error> {
     let refuse = |what: String| Err(Error::NotExpressible { target: ID, what });
     let mut words = Vec::with_capacity(argument.words.len());
     for word in &argument.words {
         match word {
             Word::Literal(text) => words.push(printable(ID, text)?),
-            Word::Variable(name) => {
-                return refuse(format!(
-                    "a value that is asked for ({name}); set model_path or hf_repo in the plan"
-                ));
-            }
+            Word::Variable(name) => return Err(asked(ID, name, launch)),
         }
     }
     let (option, value) = match words.as_slice() {

@@ -184,7 +184,8 @@ fn refusal(error: &toml::de::Error, text: &str) -> Error {
         .map(|before| before.matches('\n').count() + 1);
     let message = error.message();
     let Some(rest) = message.strip_prefix("unknown field `") else {
-        let text = words::plain(&flat(message));
+        let key = error.span().and_then(|span| words::key(text, span.start));
+        let text = words::plain(&flat(message), key);
         return Error::Syntax(format!("{text}{}", place(line)));
     };
     let mut names = rest.split('`');

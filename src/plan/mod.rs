@@ -3,6 +3,7 @@
 //! A plan holds nothing derived. Its shape is a contract (TOML, `schema = 1`); see `README.md`.
 
 mod file;
+mod moved;
 mod objective;
 
 pub use file::{Error, MAX_BYTES};

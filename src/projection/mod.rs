@@ -4,7 +4,7 @@ mod note;
 mod why;
 
 pub use note::{Fix, Gain, Note, Severity};
-pub use why::{Input, Why, grouped};
+pub use why::{Input, Why, counted, grouped};
 
 use serde::{Deserialize, Serialize};
 

@@ -103,6 +103,12 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// "1 layer", "2,048 layers": a number of things that have a plain plural.
+pub fn counted(count: u64, one: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {one}{plural}", grouped(count))
+}
+
 impl From<u64> for Input {
     fn from(count: u64) -> Self {
         Self::Count(count)

@@ -53,6 +53,7 @@ fn device(device: &DeviceReport) -> Value {
         "capacity_bytes": device.capacity,
         "driver_total_bytes": device.driver_total,
         "in_use_bytes": device.in_use,
+        "in_use_by_others_bytes": device.in_use_by_others(),
         "beside": device.beside,
         "margin_bytes": device.margin,
         "total_bytes": device.total(),

@@ -1,6 +1,6 @@
 //! What can be chosen from.
 
-use crate::process::{code, err, out, plimsoll};
+use crate::process::{PLAN, code, err, out, plimsoll, with_plan};
 
 #[test]
 fn lists_answer_yes_or_no() {
@@ -60,4 +60,59 @@ fn a_machine_of_several_nodes_is_listed_with_all_its_cards() {
     assert_eq!(words[3], "2", "{text}");
     assert_eq!(words[2], "16", "{text}");
     assert_eq!(words[0], "4096", "{text}");
+}
+
+#[test]
+fn words_of_choices_are_listed() {
+    let text = out(&plimsoll(&["settings"]));
+    for words in [
+        "one of layer, none, row, tensor",
+        "Q4_K_M, ",
+        "draft-simple",
+    ] {
+        let listed = words.split(", ").all(|word| text.contains(word));
+        assert!(listed, "{words} in {text}");
+    }
+    let output = plimsoll(&["settings", "ollama", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    let settings = list["settings"].as_array().expect("a list");
+    let values = |name: &str| {
+        let mut settings = settings.iter();
+        let setting = settings.find(|setting| setting["name"] == name);
+        setting.expect(name)["values"].clone()
+    };
+    let cache = values("kv_cache_type");
+    assert!(
+        cache.as_array().expect("words").contains(&"q8_0".into()),
+        "{cache}"
+    );
+    assert_eq!(values("num_ctx").as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn help_keeps_the_engines_apart() {
+    let text = out(&plimsoll(&["project", "--help"]));
+    let (llama, ollama) = text
+        .split_once("`plimsoll settings ollama`")
+        .expect("two lists");
+    assert!(llama.contains("`plimsoll settings llama.cpp`") && llama.contains("ctx_size"));
+    assert!(
+        ollama.contains("num_ctx") && !ollama.contains("ctx_size"),
+        "{ollama}"
+    );
+}
+
+#[test]
+fn a_version_may_look_like_a_number() {
+    for version in ["0.10", "99"] {
+        let set = format!("engine_version={version}");
+        let output = with_plan(PLAN, &["project", "-", "--json", "--set", &set]);
+        let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+        assert_eq!(
+            report["settings"]["engine_version"],
+            version,
+            "{}",
+            err(&output)
+        );
+    }
 }

@@ -180,6 +180,10 @@ fn a_plan_counts_what_runs_beside_it() {
         assert_eq!(both["beside"][0]["bytes"], taken);
         let in_use = alone["in_use_bytes"].as_u64().expect("bytes");
         assert_eq!(both["in_use_bytes"], in_use + taken);
+        assert_eq!(
+            both["in_use_by_others_bytes"],
+            alone["in_use_by_others_bytes"]
+        );
     }
     std::fs::remove_file(folder.path().join("embedding.toml")).expect("removed");
     let output = plimsoll(&["project", chat.to_str().expect("UTF-8")]);

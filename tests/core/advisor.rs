@@ -1,8 +1,11 @@
 //! Fixes of plans that do not fit: each does what it says.
 
-use plimsoll::plan::Value;
+use plimsoll::catalog::models::ModelCatalog;
+use plimsoll::engine::{self, Memo};
+use plimsoll::plan::{FitOptions, LaunchOptions, Settings, Value};
 use plimsoll::projection::{Gain, Note};
-use plimsoll::report::{Report, Verdict};
+use plimsoll::report::{ContextLimit, Report, Request, Verdict};
+use plimsoll::units::Bytes;
 
 use super::report::{check, machine};
 
@@ -96,6 +99,140 @@ fn the_cheapest_change_comes_first() {
     let (_, fixes) = over("DeepSeek-R1-Distill-Qwen-32B", CARD, &settings);
     assert_eq!(fixes[0].setting, Some("cache_type_k"), "{fixes:?}");
     assert!(fixes[0].message.contains("fits"), "{fixes:?}");
+}
+
+/// Eight cards of four kinds.
+const UNEVEN: &str = "ram_mib = 524288\ngpus = [{ name = \"RTX 5090\", count = 2 }, { name = \"RTX 4090\", count = 2 }, \
+                      { name = \"RTX 3090\", count = 2 }, { name = \"RTX 3060\", count = 2 }]";
+
+#[test]
+fn what_the_engine_chooses_beyond_a_card_is_mended_by_what_costs_least() {
+    let (report, fixes) = over("DeepSeek-R1", UNEVEN, &[]);
+    let position = |setting: &str| {
+        let mut fixes = fixes.iter();
+        fixes.position(|note| note.setting == Some(setting))
+    };
+    // Another context moves a layer or two, all experts in main memory move everything.
+    assert_eq!(position("ctx_size"), Some(0), "{fixes:?}");
+    assert!(position("n_cpu_moe") > position("weights"), "{fixes:?}");
+    let slower = &fixes[position("n_cpu_moe").unwrap()].message;
+    assert!(slower.contains(" instead of "), "{slower}");
+    // The limit is one for another plan than this, which does not fit.
+    assert!(matches!(
+        report.context_limit(),
+        Some(ContextLimit::Written(_))
+    ));
+    let margin = report
+        .notes
+        .iter()
+        .find(|note| note.code == "larger-margin");
+    let told = &margin.expect("a larger margin helps").message;
+    let mib = told.split("margin_mib = ").nth(1).unwrap();
+    let mib = mib.split(' ').next().unwrap().parse().unwrap();
+    let after = check("DeepSeek-R1", &machine(UNEVEN), &[], mib);
+    assert_ne!(after.verdict, Verdict::Exceeds, "{}", after.sentence());
+    // And by the first of the others.
+    let set = &fixes[0].fix.as_ref().unwrap().set;
+    let set: Vec<(&str, Value)> = set
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()))
+        .collect();
+    let after = check("DeepSeek-R1", &machine(UNEVEN), &set, 1024);
+    assert_ne!(after.verdict, Verdict::Exceeds, "{}", after.sentence());
+}
+
+#[test]
+fn of_one_memory_everything_says_the_same() {
+    let mac = "preset = \"macbook-pro-m4-pro-48gb\"";
+    let settings = [("weights", text("IQ4_NL")), ("parallel", Value::Integer(1))];
+    let (before, fixes) = over("Qwen3.5-397B-A17B", mac, &settings);
+    let lacks = Bytes::new(before.devices[0].free().unsigned_abs()).to_string();
+    assert!(before.sentence().contains(&lacks), "{}", before.sentence());
+    let warning = before
+        .notes
+        .iter()
+        .find(|note| note.code.ends_with("beyond-memory"));
+    let warning = &warning.expect("a warning").message;
+    assert!(
+        warning.contains(&format!("lacks {lacks}")),
+        "{warning} {lacks}"
+    );
+    assert!(!warning.contains("so the server starts"), "{warning}");
+    assert!(!fixes.is_empty());
+    for note in fixes {
+        let fix = note.fix.expect("a change");
+        let mut changed = settings.to_vec();
+        changed.retain(|(name, _)| !fix.set.contains_key(*name));
+        changed.extend(
+            fix.set
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.clone())),
+        );
+        let after = check("Qwen3.5-397B-A17B", &machine(mac), &changed, 1024);
+        let saved = after.devices[0].free() - before.devices[0].free();
+        assert_eq!(fix.gain, Some(Gain::Bytes(saved)), "{}", note.message);
+        assert!(note.message.contains(" on unified"), "{}", note.message);
+    }
+}
+
+#[test]
+fn a_context_that_the_engine_cuts_is_no_limit_of_the_plan() {
+    let cards = "ram_mib = 65536\ngpus = [{ name = \"RTX 4090\", in_use_mib = 600 }, { name = \"RTX 3060\" }]";
+    let report = check("Llama-3.3-70B-Instruct", &machine(cards), &[], 1024);
+    assert_eq!(report.settings["ctx_size"], Value::Integer(4096));
+    let written = report.context_limit();
+    assert!(
+        matches!(written, Some(ContextLimit::Written(131_072))),
+        "{written:?}"
+    );
+    let roomy = check(
+        "Qwen3-8B",
+        &machine(CARD),
+        &[("ctx_size", Value::Integer(4096))],
+        1024,
+    );
+    let fits = roomy.context_limit();
+    assert!(matches!(fits, Some(ContextLimit::Fits(_))), "{fits:?}");
+}
+
+#[test]
+fn a_fix_says_where_it_changes_what_is_pinned() {
+    let model = ModelCatalog::embedded().find("Qwen3-8B").expect("a preset");
+    let model = model.model(&serde_json::Map::default()).expect("a model");
+    let settings = Settings::from([
+        ("flash_attn".to_owned(), text("off")),
+        ("cache_type_v".to_owned(), text("q8_0")),
+    ]);
+    let notes = |pinned: &[&str]| {
+        let fit = FitOptions {
+            pinned: pinned.iter().map(|name| (*name).to_owned()).collect(),
+            ..FitOptions::default()
+        };
+        let request = Request {
+            engine: engine::find("llama.cpp").expect("an engine"),
+            model: &model,
+            draft: None,
+            beside: &[],
+            machine: &machine(CARD),
+            settings: &settings,
+            fit: &fit,
+            launch: &LaunchOptions::default(),
+        };
+        let report = plimsoll::report::report(&request, &Memo::default());
+        report.expect("a report").notes
+    };
+    let says = |notes: &[Note]| {
+        let mut fixes = notes.iter().filter(|note| {
+            let fix = note.fix.as_ref();
+            fix.is_some_and(|fix| fix.set.contains_key("flash_attn"))
+        });
+        let first = fixes.next().expect("a fix");
+        first
+            .message
+            .ends_with("changes flash_attn, which is pinned.")
+    };
+    assert!(!says(&notes(&[])));
+    assert!(says(&notes(&["fa"])));
 }
 
 #[test]

@@ -2,16 +2,17 @@
 
 use super::ladder::READING_SPEED;
 use super::{Figures, Objective};
-use crate::projection::grouped;
-
-/// Less than this part of a number is no difference that anyone would choose by.
-const NOTICEABLE: f64 = 0.05;
+use crate::advisor::price::NOTICEABLE;
+use crate::advisor::rounded;
+use crate::projection::{counted, grouped};
 
 /// What one figure says of two choices.
 struct Difference {
     /// Of the first over the second: above 1 is better.
     ratio: f64,
-    /// "16,384 instead of 8,192 tokens of context".
+    /// What it is a difference of ("context").
+    what: &'static str,
+    /// "16,384 instead of 8,192 tokens".
     words: String,
 }
 
@@ -37,7 +38,7 @@ fn clause(figures: &Figures, than: &Figures, wanted: impl Fn(f64) -> bool) -> St
     let clauses: Vec<String> = differences
         .into_iter()
         .filter(|difference| wanted(difference.ratio))
-        .map(|difference| difference.words)
+        .map(|Difference { what, words, .. }| format!("{what} ({words})"))
         .collect();
     clauses.join(", ")
 }
@@ -47,28 +48,40 @@ fn differences(figures: &Figures, than: &Figures) -> Vec<Difference> {
     let mut all = vec![
         Difference {
             ratio: ratio(|figures| figures.context_per_slot as f64),
+            what: "context",
             words: format!(
-                "{} instead of {} tokens of context",
+                "{} instead of {} tokens",
                 grouped(figures.context_per_slot),
                 grouped(than.context_per_slot)
             ),
         },
         Difference {
             ratio: ratio(|figures| figures.slots as f64),
-            words: format!("{} instead of {}", users(figures.slots), than.slots),
+            what: "users",
+            words: format!("{} instead of {}", figures.slots, than.slots),
         },
         Difference {
             ratio: ratio(|figures| figures.bits_per_weight),
-            words: format!("{} instead of {}", weights(figures), than.weights),
+            what: "bits",
+            words: format!(
+                "{} at {:.1} bits per weight instead of {}",
+                figures.weights, figures.bits_per_weight, than.weights
+            ),
         },
         Difference {
             ratio: ratio(|figures| cache_bits(&figures.cache)),
-            words: format!("{} instead of {}", cache(figures), cache_words(&than.cache)),
+            what: "bits of the KV cache",
+            words: format!(
+                "{} instead of {}",
+                cache_words(&figures.cache),
+                cache_words(&than.cache)
+            ),
         },
     ];
     all.push(match (&figures.decode, &than.decode) {
         (Some(mine), Some(theirs)) => Difference {
             ratio: mine.likely / theirs.likely.max(f64::MIN_POSITIVE),
+            what: "speed",
             words: format!(
                 "about {} instead of {} tokens/s",
                 rounded(mine.likely),
@@ -77,21 +90,15 @@ fn differences(figures: &Figures, than: &Figures) -> Vec<Difference> {
         },
         _ => Difference {
             ratio: ratio(|figures| figures.gpu_share),
+            what: "memory of GPUs",
             words: format!(
-                "{:.0} instead of {:.0} % of the weights on GPUs",
+                "{:.0} instead of {:.0} % of the weights there",
                 100.0 * figures.gpu_share,
                 100.0 * than.gpu_share
             ),
         },
     });
     all
-}
-
-fn users(slots: u64) -> String {
-    match slots {
-        1 => "one user".to_owned(),
-        slots => format!("{slots} users"),
-    }
 }
 
 fn weights(figures: &Figures) -> String {
@@ -101,10 +108,6 @@ fn weights(figures: &Figures) -> String {
         ..
     } = figures;
     format!("{weights} weights ({bits_per_weight:.1} bits)")
-}
-
-fn cache(figures: &Figures) -> String {
-    format!("a KV cache in {}", cache_words(&figures.cache))
 }
 
 fn cache_words((keys, values): &(String, String)) -> String {
@@ -123,14 +126,6 @@ fn cache_bits((keys, values): &(String, String)) -> f64 {
         })
     };
     bits(keys) + bits(values)
-}
-
-fn rounded(number: f64) -> String {
-    if number < 10.0 {
-        format!("{number:.1}")
-    } else {
-        format!("{number:.0}")
-    }
 }
 
 /// What the best of an objective offers.
@@ -170,8 +165,12 @@ pub(super) fn praise(objective: Objective, figures: &Figures) -> String {
 fn most_bits(figures: &Figures) -> &'static str {
     let (on_gpus, all) = figures.gpu_layers;
     match &figures.decode {
-        Some(decode) if decode.likely >= READING_SPEED => {
+        Some(decode) if decode.low >= READING_SPEED => {
             "the most bits at which answers come as fast as people read"
+        }
+        Some(decode) if decode.likely >= READING_SPEED => {
+            "the most bits at which answers should come as fast as people read, which the range of the estimate does not \
+             promise"
         }
         Some(_) => "slower than people read, and more bits would be slower still",
         None if on_gpus >= all => "the most bits with no more than experts off the GPU",
@@ -196,6 +195,6 @@ fn place(figures: &Figures) -> String {
         (0, _) => "on the processor".to_owned(),
         (on_gpus, _) if on_gpus < all => format!("{on_gpus} of {all} layers on the GPU"),
         (_, 0) => "everything on the GPU".to_owned(),
-        (_, layers) => format!("experts of {layers} layers in main memory"),
+        (_, layers) => format!("experts of {} in main memory", counted(layers, "layer")),
     }
 }

@@ -104,6 +104,16 @@ pub fn fit(request: &FitRequest<'_>) -> Result<Fitted, Box<Impossible>> {
 }
 
 impl Choice {
+    /// What it gives and what it gives up, in one sentence; empty where neither is said.
+    pub fn remark(&self) -> String {
+        match (self.good_for.as_str(), self.gives_up.as_str()) {
+            ("", "") => String::new(),
+            ("", lost) => format!("gives up {lost}"),
+            (gained, "") => format!("gives {gained}"),
+            (gained, lost) => format!("gives {gained}; gives up {lost}"),
+        }
+    }
+
     /// Writes it into the settings of a plan, whatever spelling they have there.
     pub fn apply(&self, engine: &dyn Engine, settings: &mut Settings) {
         let changed = |written: &str| {

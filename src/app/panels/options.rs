@@ -198,13 +198,11 @@ fn row(
     } else if response.hovered() || response.has_focus() {
         ui.painter().rect_filled(rect, 0.0, tokens.field);
     }
-    let Choice {
-        gives_up, good_for, ..
-    } = &found.choice;
-    let remark = match (gives_up.as_str(), best) {
-        ("", true) => texts.best,
-        ("", false) => good_for,
-        (gives_up, _) => gives_up,
+    let said = found.choice.remark();
+    let remark = if best && found.choice.gives_up.is_empty() {
+        texts.best
+    } else {
+        &said
     };
     let figures: Vec<String> = columns
         .iter()
@@ -268,10 +266,9 @@ pub(super) fn sentence(texts: &Texts, found: &Found) -> String {
 pub(super) fn details(ui: &mut Ui, texts: &Texts, found: &Found) {
     let Found { choice, report, .. } = found;
     ui.label(RichText::new(sentence(texts, found)).text_style(theme::strong()));
-    for text in [&choice.good_for, &choice.gives_up] {
-        if !text.is_empty() {
-            ui.add(Label::new(text).wrap());
-        }
+    let remark = choice.remark();
+    if !remark.is_empty() {
+        ui.add(Label::new(remark).wrap());
     }
     ui.add_space(GRID);
     for device in &report.devices {

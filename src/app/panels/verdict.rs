@@ -8,7 +8,7 @@ use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, Tokens};
 use crate::plan::Plan;
 use crate::projection::{Severity, grouped};
-use crate::report::{Report, Verdict};
+use crate::report::{ContextLimit, Report, Verdict};
 
 /// Shows the sentence and the figures beside it; where something is `unknown`, that instead.
 pub(super) fn verdict(
@@ -140,13 +140,18 @@ fn figures(texts: &Texts, report: &Report, margin: Margin) -> String {
         let kib = derived.kv_bytes_per_token / 1024.0;
         figures.push(fill(texts.per_token, &[("kib", &format!("{kib:.1}"))]));
     }
-    if let Some(most) = derived.max_context_tokens {
+    if let Some(limit) = report.context_limit() {
+        let (ContextLimit::Fits(most)
+        | ContextLimit::KeepsMargin(most)
+        | ContextLimit::Written(most)) = limit;
         // Main memory has no hidden user to keep something free for.
         let kept = report
             .devices
             .iter()
             .any(|device| device.kind != crate::report::DeviceKind::Host);
-        let text = if kept && margin != Margin::NONE && !report.margin_kept_by_engine() {
+        let text = if matches!(limit, ContextLimit::Written(_)) {
+            texts.longest_context_written
+        } else if kept && margin != Margin::NONE && !report.margin_kept_by_engine() {
             texts.longest_context_kept
         } else {
             texts.longest_context

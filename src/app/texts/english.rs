@@ -261,6 +261,7 @@ pub const ENGLISH: Texts = Texts {
     file_figures: "{size} file, {bits} bits per weight",
     per_token: "{kib} KiB per token",
     longest_context: "comfortable up to {count}",
+    longest_context_written: "up to {count} once the plan says it",
     longest_context_kept: "comfortable up to {count} ({margin} kept free)",
     decode: "about {range} tokens/s",
     decode_all: "about {range} tokens/s together",

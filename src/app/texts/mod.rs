@@ -270,6 +270,7 @@ pub struct Texts {
     pub file_figures: &'static str,
     pub per_token: &'static str,
     pub longest_context: &'static str,
+    pub longest_context_written: &'static str,
     pub longest_context_kept: &'static str,
     pub decode: &'static str,
     pub decode_all: &'static str,

@@ -96,6 +96,14 @@ pub(in crate::engine) fn type_of_file<'a>(inputs: &LaunchInputs<'a>) -> &'a str 
 }
 
 /// A repository with the file type as its tag, unless it has one.
+pub(in crate::engine) fn must_exist(source: &str) -> String {
+    launch::source::must_exist(source)
+}
+
+/// What of a plan says which file to load.
+pub(in crate::engine) const MODEL_KEYS: &str = launch::source::MODEL_KEYS;
+
+/// The file type as a tag, where the repository has none.
 pub(in crate::engine) fn tagged(repository: &str, file_type: &str) -> String {
     launch::source::tagged(repository, file_type)
 }

@@ -5,7 +5,7 @@ use super::file_type::FileType;
 use super::remedies::{number, set, text};
 use crate::engine::{Derived, Inputs, Remedy, Step};
 use crate::plan::{Settings, Value};
-use crate::projection::{Gain, grouped};
+use crate::projection::{Gain, counted, grouped};
 
 /// Less than this part of all layers, or less than this times the context, is not worth a remark.
 const FEW_LAYERS: u64 = 10;
@@ -81,7 +81,7 @@ fn layers(inputs: &Inputs<'_>, derived: &Derived, spare: u64) -> Option<Remedy> 
     if let Some(in_ram) = integer(inputs.settings, "n_cpu_moe").filter(|count| *count > 0) {
         let in_ram = in_ram.min(all);
         let back = |count: u64| Step {
-            what: format!("the experts of {count} more layers"),
+            what: format!("the experts of {}", counted(count, "more layer")),
             set: set([("n_cpu_moe", number(in_ram.saturating_sub(count)))]),
             gain: None,
             known_to_fit: false,
@@ -94,7 +94,7 @@ fn layers(inputs: &Inputs<'_>, derived: &Derived, spare: u64) -> Option<Remedy> 
     }
     let on_gpus = integer(inputs.settings, "n_gpu_layers").filter(|count| *count <= all)?;
     let more = |count: u64| Step {
-        what: format!("{count} more layers"),
+        what: counted(count, "more layer"),
         set: set([("n_gpu_layers", number(on_gpus.saturating_add(count)))]),
         gain: None,
         known_to_fit: false,

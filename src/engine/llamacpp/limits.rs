@@ -3,7 +3,7 @@
 use super::auto::{self, Fitted, Overflow, Used, largest, last_of};
 use super::compute::Purpose;
 use super::config::{CELL_PADDING, Config, Context, Shape, SplitMode};
-use super::host::{gpu_overhead_bytes, host_overhead_bytes};
+use super::host::{gpu_context_bytes, gpu_overhead_bytes, host_overhead_bytes};
 use super::kv_cache;
 use super::measure::Measured;
 use super::parts::{Parts, parts};
@@ -224,23 +224,27 @@ fn left(
     // Before there are caches and graphs, the loader needs room of its own.
     let staging = measured.host_weights.staging.bytes();
     let loading = host.model.saturating_add(signed(staging));
-    let host = running
-        .max(loading)
-        .saturating_add(signed(measured.host_weights.locked_between))
-        .saturating_add(signed(host_overhead_bytes(model)));
-    let free = match machine.pool() {
+    let always = signed(measured.host_weights.locked_between + host_overhead_bytes(model));
+    let (free, most) = match machine.pool() {
         // What the GPU takes of one memory is gone for the processor, and the margin is one of the GPU.
         Some(pool) => {
-            let gpus: i64 = on_gpus
-                .iter()
-                .fold(0, |sum, used| sum.saturating_add(*used));
-            pool.bytes
+            let sum = |sum: i64, used: i64| sum.saturating_add(used);
+            let run = on_gpus.iter().copied().fold(running, sum);
+            let load = subject.devices.iter().zip(used).map(|(device, used)| {
+                let context = gpu_context_bytes(device.gpu, machine.os);
+                used.model.saturating_add(signed(context))
+            });
+            let free = pool
+                .bytes
                 .signed_sub(pool.in_use)
-                .saturating_sub(gpus)
-                .saturating_sub(signed(margin.of(pool.gpu.memory.usable)))
+                .saturating_sub(signed(margin.of(pool.gpu.memory.usable)));
+            (free, run.max(load.fold(loading, sum)))
         }
-        None => machine.host.ram.signed_sub(machine.host.in_use),
+        None => (
+            machine.host.ram.signed_sub(machine.host.in_use),
+            running.max(loading),
+        ),
     };
-    left.push(free.saturating_sub(host));
+    left.push(free.saturating_sub(most).saturating_sub(always));
     left
 }

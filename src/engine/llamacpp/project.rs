@@ -15,6 +15,7 @@ use super::traffic;
 use crate::engine::{Derived, Inputs, Outcome};
 use crate::hardware::Machine;
 use crate::projection::{DeviceTerms, Moment, Note, Projection, Term};
+use crate::units::Bytes;
 
 /// How much is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +160,11 @@ fn projection(machine: &Machine, load: Vec<DeviceTerms>, run: Vec<DeviceTerms>) 
 /// Index of the moment in which the device with the least room has least; the later one where they are equal.
 fn peak(machine: &Machine, moments: [&Vec<DeviceTerms>; 2]) -> usize {
     let tightest = |devices: &Vec<DeviceTerms>| {
+        if let Some(pool) = machine.pool() {
+            // One memory for all of it.
+            let total: Bytes = devices.iter().map(DeviceTerms::total).sum();
+            return Some(pool.bytes.signed_sub(pool.in_use + total));
+        }
         let (gpus, _) = devices.split_at(devices.len().saturating_sub(1));
         let gpus = machine.gpus.iter().cycle().zip(gpus);
         let host = devices.last().map(|host| {

@@ -51,7 +51,7 @@ pub(super) fn remedies(inputs: &Inputs<'_>, resolved: &Settings, derived: &Deriv
         layers(inputs, &config),
         experts(inputs),
         micro_batch(&config),
-        context(resolved, derived),
+        context(resolved, derived, &config),
         weights(&config, inputs.model, derived),
     ]
     .into_iter()
@@ -108,7 +108,12 @@ fn experts(inputs: &Inputs<'_>) -> Option<Remedy> {
         .map(|step| count.saturating_mul(step).div_ceil(EXPERT_STEPS))
         .filter(|blocks| *blocks > now)
         .map(|blocks| Step {
-            what: format!("Keeping the experts of the first {blocks} layers in main memory"),
+            what: match blocks {
+                1 => "Keeping the experts of the first layer in main memory".to_owned(),
+                blocks => {
+                    format!("Keeping the experts of the first {blocks} layers in main memory")
+                }
+            },
             set: set([("n_cpu_moe", number(blocks))]),
             gain: None,
             known_to_fit: false,
@@ -133,20 +138,33 @@ fn micro_batch(config: &Config) -> Option<Remedy> {
     })
 }
 
-fn context(resolved: &Settings, derived: &Derived) -> Option<Remedy> {
+fn context(resolved: &Settings, derived: &Derived, config: &Config) -> Option<Remedy> {
     let planned = match resolved.get("ctx_size") {
         Some(Value::Integer(planned)) => u64::try_from(*planned).unwrap_or(0),
         _ => 0,
     };
     let longest = derived.max_context_tokens?;
-    (longest < planned).then(|| Remedy {
+    let step = |tokens: u64, how: &str| Step {
+        what: format!("A context of {} tokens{how}", grouped(tokens)),
+        set: set([("ctx_size", number(tokens))]),
+        gain: None,
+        known_to_fit: false,
+    };
+    let steps: Vec<Step> = if longest < planned {
+        vec![step(longest, "")]
+    } else if config.gpu_layers == GpuLayers::Auto && planned > 0 {
+        // The engine's own choice of layers does not fit with this context and does with another.
+        let doubled = |tokens: &u64| tokens.checked_mul(2).filter(|tokens| *tokens <= longest);
+        let contexts = std::iter::successors(Some(planned), doubled);
+        contexts
+            .map(|tokens| step(tokens, ", for which the engine chooses other layers,"))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    (!steps.is_empty()).then_some(Remedy {
         setting: "ctx_size",
-        steps: vec![Step {
-            what: format!("A context of {} tokens", grouped(longest)),
-            set: set([("ctx_size", number(longest))]),
-            gain: None,
-            known_to_fit: false,
-        }],
+        steps,
     })
 }
 

@@ -103,6 +103,9 @@ fn from(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Argument {
             "Ollama downloads {source} from Hugging Face when the model is created; set model_path to use a file that \
              is here."
         ));
+        if file.is_none() {
+            launch.remarks.push(base::must_exist(&source));
+        }
         if inputs.model.vision.is_some() {
             launch.remarks.push(
                 "A vision projector in that repository comes along and takes memory that is not projected."
@@ -117,6 +120,7 @@ fn from(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Argument {
         launch.variables.push(Variable {
             name: MODEL.to_owned(),
             meaning: format!("the path of the {file_type} model file (GGUF) of {name}"),
+            plan_keys: base::MODEL_KEYS,
             secret: false,
         });
         Word::Variable(MODEL.to_owned())

@@ -5,7 +5,7 @@
 
 use super::{ENGINE, Served};
 use crate::engine::launch::{ConfigFile, Word};
-use crate::export::{Error, Export, Exporter, header, printable};
+use crate::export::{Error, Export, Exporter, asked, header, printable};
 
 /// Ollama's own file.
 pub(in crate::export) struct Modelfile;
@@ -56,12 +56,7 @@ impl Exporter for Modelfile {
             match line {
                 Line::Whole(line) => file.push(line),
                 Line::Asked { variable, .. } => {
-                    return Err(Error::NotExpressible {
-                        target: ID,
-                        what: format!(
-                            "a value that is asked for ({variable}); set model_path or hf_repo in the plan"
-                        ),
-                    });
+                    return Err(asked(ID, variable, export.launch));
                 }
             }
         }

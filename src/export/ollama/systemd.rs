@@ -37,14 +37,9 @@ impl Exporter for Systemd {
             "#".to_owned(),
             format!("# Save it as {PLACE}, then"),
             "#   systemctl daemon-reload && systemctl restart ollama".to_owned(),
-            "# and make the model from the Modelfile (target modelfile) with".to_owned(),
-            format!(
-                "#   ollama create {} --file {}",
-                served.model(),
-                Modelfile.file_name(export)
-            ),
-            "[Service]".to_owned(),
         ]);
+        file.extend(make(&served, export));
+        file.push("[Service]".to_owned());
         for (name, value) in &served.server.environment {
             let Word::Literal(value) = value else {
                 return Err(Error::NotExpressible {
@@ -55,6 +50,27 @@ impl Exporter for Systemd {
             file.push(format!("Environment=\"{name}={}\"", escape(value)?));
         }
         Ok(file.join("\n") + "\n")
+    }
+}
+
+/// How the model is made. No Modelfile can be written where nobody has said which file to load.
+fn make(served: &Served<'_>, export: &Export<'_>) -> [String; 2] {
+    match Modelfile.write(export) {
+        Ok(_) => [
+            "# and make the model from the Modelfile (target modelfile) with".to_owned(),
+            format!(
+                "#   ollama create {} --file {}",
+                served.model(),
+                Modelfile.file_name(export)
+            ),
+        ],
+        Err(error) => [
+            format!(
+                "# and make the model {}. There is no Modelfile of this plan yet:",
+                served.model()
+            ),
+            format!("#   {}", comment(&error.to_string())),
+        ],
     }
 }
 

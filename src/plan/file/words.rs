@@ -7,7 +7,8 @@ const NEEDED: [(&str, &str); 2] = [
 ];
 
 /// The reader's names of kinds, in words.
-const KINDS: [(&str, &str); 14] = [
+const KINDS: [(&str, &str); 15] = [
+    ("u8", "a whole number from 0 to 255"),
     ("u16", "a whole number from 0 to 65535"),
     ("u32", "a whole number from 0 to 4294967295"),
     ("u64", "a whole number from 0"),
@@ -25,7 +26,7 @@ const KINDS: [(&str, &str); 14] = [
 ];
 
 /// A message of the reader, on one line, without its own vocabulary.
-pub(super) fn plain(message: &str) -> String {
+pub(super) fn plain(message: &str, key: Option<&str>) -> String {
     if let Some(field) = quoted(message, "missing field `") {
         let how = NEEDED.iter().find(|(needed, _)| *needed == field);
         let how = how.map(|(_, how)| format!(": {how}")).unwrap_or_default();
@@ -44,7 +45,8 @@ pub(super) fn plain(message: &str) -> String {
         .or_else(|| message.strip_prefix("invalid value: "))
         .and_then(|rest| rest.rsplit_once(", expected "));
     if let Some((found, expected)) = found {
-        return format!("this must be {}, not {}", kind(expected), value(found));
+        let this = key.map_or_else(|| "this".to_owned(), |key| format!("`{key}`"));
+        return format!("{this} must be {}, not {}", kind(expected), value(found));
     }
     match quoted(message, "unknown variant `") {
         Some(word) => {
@@ -55,6 +57,26 @@ pub(super) fn plain(message: &str) -> String {
         }
         None => message.to_owned(),
     }
+}
+
+/// The key whose value begins at a place of a text: before the equals sign, or in the head of a table.
+pub(super) fn key(text: &str, start: usize) -> Option<&str> {
+    let before = text.get(..start)?;
+    let line = before.rsplit('\n').next()?;
+    let named = match line.trim_end().strip_suffix('=') {
+        Some(named) => named.rsplit(['{', ',']).next()?,
+        // The whole head, whatever part of it the place is in.
+        None if line.trim_start().starts_with('[') || line.trim().is_empty() => {
+            let line_start = before.len() - line.len();
+            let head = text.get(line_start..)?.lines().next()?;
+            let head = head.trim().strip_prefix('[')?.trim_start_matches('[');
+            head.split(']').next()?.rsplit('.').next()?
+        }
+        None => return None,
+    };
+    let named = named.trim();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    (!named.is_empty() && named.chars().all(plain)).then_some(named)
 }
 
 /// What stands between a beginning and the next backtick.
@@ -79,6 +101,38 @@ fn value(found: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_key_of_a_value_is_found() {
+        for (text, key_of, expected) in [
+            (
+                "[fit]\nmargin_percent = 500\n",
+                "500",
+                Some("margin_percent"),
+            ),
+            (
+                "gpus = [{ name = \"x\", count = \"2\" }]",
+                "\"2\"",
+                Some("count"),
+            ),
+            (
+                "[machine]\nram_mib = 1\n[[machine.nodes]]\n",
+                "[[machine",
+                Some("nodes"),
+            ),
+            ("[[machine.nodes]]\n", "nodes", Some("nodes")),
+            ("tensor_split = [\n3,\n\"x\"]", "\"x\"", None),
+            ("a.b = 1", "1", None),
+        ] {
+            let start = text.find(key_of).expect("a value");
+            assert_eq!(key(text, start), expected, "{text}");
+        }
+        let message = "invalid value: integer `500`, expected u8";
+        assert_eq!(
+            plain(message, Some("margin_percent")),
+            "`margin_percent` must be a whole number from 0 to 255, not 500"
+        );
+    }
 
     #[test]
     fn messages_speak_of_plans() {
@@ -106,7 +160,7 @@ mod tests {
             ),
             ("extra `=`, expected nothing", "extra `=`, expected nothing"),
         ] {
-            assert_eq!(plain(message), expected);
+            assert_eq!(plain(message, None), expected);
         }
     }
 }

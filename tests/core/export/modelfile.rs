@@ -143,9 +143,22 @@ fn a_model_comes_from_a_file_or_from_hugging_face() {
     assert_eq!(from(&tagged), "hf.co/owner/R1-GGUF:UD-Q2_K_XL");
     let asked = Case::of("ollama", "").write("modelfile").unwrap_err();
     assert!(
-        asked
-            .to_string()
-            .contains("a value that is asked for (MODEL)")
+        asked.to_string().contains(
+            "a value that is asked for (MODEL); set model_path or hf_repo under [launch]"
+        )
+    );
+    let drop_in = Case::of("ollama", "").write("systemd").unwrap();
+    assert!(
+        drop_in.contains("There is no Modelfile of this plan yet"),
+        "{drop_in}"
+    );
+    assert!(!drop_in.contains("--file"), "{drop_in}");
+    assert!(published.write("systemd").unwrap().contains("--file"));
+    // Which files a repository has is not known here.
+    let remarks = published.launch().remarks.concat();
+    assert!(
+        remarks.contains("whether owner/R1-GGUF has a file of Q5_K_M"),
+        "{remarks}"
     );
 }
 

@@ -61,7 +61,14 @@ fn the_router_is_told_where_to_listen_and_to_load_one_model() {
 #[test]
 fn refuses_what_the_file_cannot_hold() {
     for (case, expected) in [
-        (Case::new(""), "a value that is asked for (MODEL)"),
+        (
+            Case::new(""),
+            "a value that is asked for (MODEL); set model_path or hf_repo under [launch]",
+        ),
+        (
+            Case::new("lora = [\"8\"]").model_path("/models/a.gguf"),
+            "a value that is asked for (LORA); set lora_paths under [launch]",
+        ),
         (
             Case::new("").model_path("/models/a;b.gguf"),
             "\"/models/a;b.gguf\" as the value of model",

@@ -13,6 +13,7 @@ pub(super) use cache::cache_terms;
 pub(super) use loader::{HostWeights, Loader, Residence};
 pub(super) use loading::{loading, locked_between};
 pub(super) use overhead::{
-    gpu_overhead, gpu_overhead_bytes, host_overhead, host_overhead_bytes, widest_input,
+    gpu_context_bytes, gpu_overhead, gpu_overhead_bytes, host_overhead, host_overhead_bytes,
+    widest_input,
 };
 pub(super) use packing::Packing;

@@ -30,7 +30,12 @@ pub(in super::super) fn gpu_overhead_bytes(
     micro_batch: u64,
 ) -> Bytes {
     let pools = Pools::of(gpu, width, micro_batch);
-    Context::of(gpu, os).usual + pools.map_or(Bytes::ZERO, Pools::usual)
+    gpu_context_bytes(gpu, os) + pools.map_or(Bytes::ZERO, Pools::usual)
+}
+
+/// Part of it that is there before anything runs: the context of the driver.
+pub(in super::super) fn gpu_context_bytes(gpu: &Gpu, os: Os) -> Bytes {
+    Context::of(gpu, os).usual
 }
 
 /// What kernels of the CUDA code, which HIP builds too, take as batches run.

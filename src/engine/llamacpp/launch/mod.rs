@@ -275,6 +275,7 @@ impl Command<'_> {
             self.launch.variables.push(Variable {
                 name: name.clone(),
                 meaning: "the key that clients must send".to_owned(),
+                plan_keys: "api_key_env",
                 secret: true,
             });
             // Also where it is the server's own name: an exporter may start the server elsewhere.

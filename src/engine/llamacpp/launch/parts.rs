@@ -49,7 +49,12 @@ pub(super) fn ask(command: &mut Command<'_>) {
             "the path of the {kind} file (GGUF) of {}, which drafts",
             draft.name
         );
-        variable(command, "--model-draft", "DRAFT_MODEL", meaning);
+        variable(
+            command,
+            "--model-draft",
+            ("DRAFT_MODEL", "draft_path"),
+            meaning,
+        );
     }
     // What comes from a repository brings its projector with it.
     let repository = matches!(
@@ -60,22 +65,33 @@ pub(super) fn ask(command: &mut Command<'_>) {
         let kind = text(inputs.resolved, "mmproj_type").unwrap_or_default();
         let name = &inputs.model.name;
         let meaning = format!("the path of the {kind} projector file (mmproj) of {name}");
-        variable(command, "--mmproj", "MMPROJ", meaning);
+        variable(command, "--mmproj", ("MMPROJ", "mmproj_path"), meaning);
     }
     if has_lines(inputs.resolved, "lora") && options.lora_paths.is_empty() {
         let meaning = "the paths of the adapters (GGUF), separated by commas".to_owned();
-        variable(command, "--lora", "LORA", meaning);
+        variable(command, "--lora", ("LORA", "lora_paths"), meaning);
     }
     if is_on(inputs.resolved, "control_vector") && options.control_vector_paths.is_empty() {
         let meaning = "the paths of the control vectors, separated by commas".to_owned();
-        variable(command, "--control-vector", "CONTROL_VECTOR", meaning);
+        variable(
+            command,
+            "--control-vector",
+            ("CONTROL_VECTOR", "control_vector_paths"),
+            meaning,
+        );
     }
 }
 
-fn variable(command: &mut Command<'_>, option: &str, name: &str, meaning: String) {
+fn variable(
+    command: &mut Command<'_>,
+    option: &str,
+    (name, plan_keys): (&str, &'static str),
+    meaning: String,
+) {
     command.launch.variables.push(Variable {
         name: name.to_owned(),
         meaning,
+        plan_keys,
         secret: false,
     });
     command.arguments.push(Argument {

@@ -10,6 +10,9 @@ use super::{Command, text};
 /// The variable a script asks for where nothing says which file to load.
 const MODEL: &str = "MODEL";
 
+/// What of a plan says which file to load.
+pub(in super::super) const MODEL_KEYS: &str = "model_path or hf_repo";
+
 /// The model's argument, first on the command line.
 pub(super) fn model(command: &mut Command<'_>) {
     let inputs = command.inputs;
@@ -67,6 +70,9 @@ fn download(command: &mut Command<'_>, repository: &str, file: Option<&str>, fil
     command.launch.remarks.push(format!(
         "The server downloads {what} from Hugging Face at its first start; set model_path to use a file that is here."
     ));
+    if file.is_none() {
+        command.launch.remarks.push(must_exist(&source));
+    }
     // The engine would load the projector it finds there, which the plan may not count.
     let projector = super::parts::is_on(command.inputs.resolved, "mmproj");
     command.option("mmproj", &Value::Bool(projector));
@@ -87,6 +93,7 @@ fn ask(command: &mut Command<'_>, repository: Option<&str>, file_type: &str) {
     command.launch.variables.push(Variable {
         name: MODEL.to_owned(),
         meaning: format!("the path of the {kind} file (GGUF) of {name}{from}"),
+        plan_keys: MODEL_KEYS,
         secret: false,
     });
     command.arguments.push(Argument {
@@ -96,6 +103,15 @@ fn ask(command: &mut Command<'_>, repository: Option<&str>, file_type: &str) {
         ],
     });
     command.launch.model_source = ModelSource::Asked;
+}
+
+/// Nothing here knows which files a repository has, and not every type is published of every model.
+pub(in super::super) fn must_exist(source: &str) -> String {
+    let (repository, file_type) = source.split_once(':').unwrap_or((source, "the type"));
+    format!(
+        "Nobody has looked whether {repository} has a file of {file_type}: see https://huggingface.co/{repository}/tree/main, \
+         and set hf_repo to a repository that has one where this does not."
+    )
 }
 
 /// The file type as a tag, where the repository has none.

@@ -125,9 +125,8 @@ fn short(seen: &Seen<'_>, need: &Need, notes: &mut Vec<Note>) {
             Note::warning(
                 "mapped-beyond-memory",
                 format!(
-                    "Main memory lacks {lacking}: {wanted} are needed and {free} are free. The {mapped} of mapped weights \
-                     can be dropped, so the server starts, and reads them from the disk again for every few tokens, very \
-                     slowly."
+                    "Main memory lacks {lacking}: {wanted} are needed and {free} are free. {}",
+                    dropping(mapped, lacking)
                 ),
             )
             .on("load_mode"),
@@ -171,6 +170,22 @@ fn short(seen: &Seen<'_>, need: &Need, notes: &mut Vec<Note>) {
             .on("load_mode")
             .fixed_by(set_word("load_mode", "mmap")),
         );
+    }
+}
+
+/// What dropping pages of the file comes to where main memory lacks something.
+fn dropping(mapped: Bytes, lacking: Bytes) -> String {
+    if mapped >= lacking {
+        format!(
+            "The {mapped} of mapped weights can be dropped, so the server starts, and reads them from the disk again for \
+             every few tokens, very slowly."
+        )
+    } else {
+        format!(
+            "No more than the {mapped} of mapped weights can be dropped; the other {} cannot, so the system swaps or \
+             stops the server.",
+            lacking.saturating_sub(mapped)
+        )
     }
 }
 
