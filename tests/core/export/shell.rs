@@ -171,6 +171,7 @@ fn a_launch_of_several_programs_is_refused() {
         variables: vec![Variable {
             name: "A".to_owned(),
             meaning: String::new(),
+            plan_keys: "model_path",
             secret: false,
         }],
         ..Launch::default()
