@@ -6,7 +6,7 @@ use eframe::egui::{
     TextStyle, Ui, Vec2, WidgetInfo, pos2,
 };
 
-use crate::advisor::{Choice, Figures};
+use crate::advisor::Figures;
 use crate::app::command::{Command, Queue};
 use crate::app::fitting::{Answer, Found};
 use crate::app::format;
