@@ -96,8 +96,8 @@ fn from(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Argument {
     } else if let Some(path) = opened.map(first_part) {
         launch.model_source = ModelSource::Path(path.clone());
         Word::Literal(path)
-    } else if let Some((repository, file)) = inputs.gguf_source() {
-        // The registry takes a file's name for a tag.
+    } else if let Some((repository, file)) = inputs.gguf_source().filter(is_downloadable) {
+        // The registry takes a file's name for a tag (huggingface.co/docs/hub/ollama).
         let source = base::tagged(repository, file.unwrap_or(file_type));
         launch.remarks.push(format!(
             "Ollama downloads {source} from Hugging Face when the model is created; set model_path to use a file that \
@@ -128,6 +128,11 @@ fn from(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Argument {
     Argument {
         words: vec![Word::Literal("FROM".to_owned()), source],
     }
+}
+
+/// Tags have no slashes, so that a file in a folder of a repository has none.
+fn is_downloadable((_, file): &(&str, Option<&str>)) -> bool {
+    file.is_none_or(|file| !file.contains('/'))
 }
 
 /// `PARAMETER` lines: what a Modelfile can say, with automatic choices written out.

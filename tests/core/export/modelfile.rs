@@ -138,6 +138,12 @@ fn a_model_comes_from_a_file_or_from_hugging_face() {
     let from = |case: &Case| instructions(case).swap_remove(0).1;
     let published = Case::of("ollama", "weights = \"Q5_K_M\"").published_in("owner/R1-GGUF");
     assert_eq!(from(&published), "hf.co/owner/R1-GGUF:Q5_K_M");
+    let mut named = Case::of("ollama", "").published_in("owner/R1-GGUF");
+    named.file = Some("R1-UD-Q2_K_XL.gguf");
+    assert_eq!(from(&named), "hf.co/owner/R1-GGUF:R1-UD-Q2_K_XL.gguf");
+    // No tag leads into a folder.
+    named.file = Some("UD-Q2_K_XL/R1-UD-Q2_K_XL-00001-of-00002.gguf");
+    assert!(named.write("modelfile").is_err());
     let mut tagged = Case::of("ollama", "");
     tagged.plan.launch.hf_repo = Some("owner/R1-GGUF:UD-Q2_K_XL".to_owned());
     assert_eq!(from(&tagged), "hf.co/owner/R1-GGUF:UD-Q2_K_XL");
