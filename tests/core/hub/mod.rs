@@ -64,7 +64,7 @@ fn settings(server: &Server, more: &[(&str, &str)]) -> Settings {
     .unwrap();
     settings.waits = Waits {
         connect: Duration::from_millis(500),
-        silence: Duration::from_millis(300),
+        silence: Duration::from_millis(900),
         total: Duration::from_secs(5),
     };
     settings

@@ -211,7 +211,7 @@ fn a_server_that_says_nothing_is_not_waited_for() {
     let error = list(&hub(&server, &[("HF_ENDPOINT", &silent)])).unwrap_err();
     says(&error, &["127.0.0.1 did not answer within 1 s"]);
     assert!(
-        since.elapsed() < Duration::from_secs(2),
+        since.elapsed() < Duration::from_secs(4),
         "{:?}",
         since.elapsed()
     );
