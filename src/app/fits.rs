@@ -161,7 +161,7 @@ impl App {
         let chosen = format::changes(&before, &self.document.plan, self.texts);
         if !chosen.is_empty() {
             let told = fill(told, &[("settings", &chosen)]);
-            self.state.tell(Topic::Fit, told);
+            self.state.tell(Topic::Fit, &told);
         }
     }
 }

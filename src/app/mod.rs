@@ -259,8 +259,7 @@ impl App {
     /// Nobody's settings start afresh with another model, and another file than the last one's is to be loaded.
     fn model_changed(&mut self) {
         if self.document.is_given() {
-            let kept = self.texts.kept_settings.to_owned();
-            self.state.tell(Topic::Fit, kept);
+            self.state.tell(Topic::Fit, self.texts.kept_settings);
         } else {
             self.restart = true;
         }

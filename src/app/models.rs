@@ -177,7 +177,7 @@ impl App {
                 self.library = Library::new(self.presets.as_deref());
                 let shown = path.display().to_string();
                 let text = fill(self.texts.preset_saved, &[("path", &shown)]);
-                self.state.tell(Topic::Save, text);
+                self.state.tell(Topic::Save, &text);
                 return;
             }
             Kept::Taken(reason) => (true, reason),
@@ -188,7 +188,7 @@ impl App {
                 *taken = is_taken;
                 *problem = Some(one_line(&reason));
             }
-            _ => self.state.fail(Topic::Save, reason),
+            _ => self.state.fail(Topic::Save, &reason),
         }
     }
 
@@ -291,7 +291,7 @@ impl App {
             }
         };
         self.state
-            .tell(Topic::Open, fill(told, &[("path", &shown)]));
+            .tell(Topic::Open, &fill(told, &[("path", &shown)]));
     }
 
     /// The model's file is not as it was. What was read of it stays.
@@ -308,6 +308,6 @@ impl App {
         };
         let shown = path.display().to_string();
         self.state
-            .fail(Topic::Source, fill(text, &[("path", &shown)]));
+            .fail(Topic::Source, &fill(text, &[("path", &shown)]));
     }
 }

@@ -109,11 +109,7 @@ impl App {
             Command::OpenModelFolder => self.ask(Purpose::ModelFolder),
             Command::Models(command) => self.run_model_command(command, context),
             Command::Detect => self.detect_again(),
-            Command::CopyReport => {
-                if let Some(detection) = &self.subjects.detection {
-                    self.copy(diagnostic::to_text(detection), context);
-                }
-            }
+            Command::CopyReport => self.copy_report(context),
             Command::SaveReport => self.ask(Purpose::SaveReport),
             Command::OpenReport => self.ask(Purpose::OpenReport),
             Command::SwitchTheme => self.switch_theme(context),
@@ -147,7 +143,13 @@ impl App {
 
     pub(super) fn copy(&mut self, text: String, context: &Context) {
         context.copy_text(text);
-        self.state.tell(Topic::Copy, self.texts.copied.to_owned());
+        self.state.tell(Topic::Copy, self.texts.copied);
+    }
+
+    fn copy_report(&mut self, context: &Context) {
+        if let Some(detection) = &self.subjects.detection {
+            self.copy(diagnostic::to_text(detection), context);
+        }
     }
 
     fn detect_again(&mut self) {
@@ -287,7 +289,7 @@ impl App {
                 let shown = path.display().to_string();
                 self.state.path_taken(Topic::Save);
                 self.state
-                    .tell(Topic::Save, fill(self.texts.saved, &[("path", &shown)]));
+                    .tell(Topic::Save, &fill(self.texts.saved, &[("path", &shown)]));
                 if let Content::Plan(plan) = content {
                     self.preferences.remember(&absolute(&path));
                     self.document.saved_as(*plan, &path);
@@ -303,7 +305,7 @@ impl App {
                 if self.state.types_paths && self.state.dialog.is_none() {
                     self.ask_again(purpose, &path);
                 }
-                self.state.fail(Topic::Save, error.to_string());
+                self.state.fail(Topic::Save, &error.to_string());
             }
         }
     }
@@ -332,7 +334,7 @@ impl App {
             Ok(Opened::Report(detection)) => self.use_report(&detection),
             Ok(Opened::Model) => self.use_model(path),
             Ok(Opened::Part(part)) => self.use_part(part, path),
-            Err(error) => self.state.fail(Topic::Open, format!("{error:#}")),
+            Err(error) => self.state.fail(Topic::Open, &format!("{error:#}")),
         }
     }
 
@@ -367,7 +369,7 @@ impl App {
         let name = detection.machine.name.clone();
         self.state.tell(
             Topic::Open,
-            fill(self.texts.report_opened, &[("machine", &name)]),
+            &fill(self.texts.report_opened, &[("machine", &name)]),
         );
     }
 

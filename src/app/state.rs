@@ -139,12 +139,12 @@ pub enum Dialog {
 
 impl UiState {
     /// Tells that something was done. Only the last success is news, and it ends an older failure of its kind.
-    pub fn tell(&mut self, topic: Topic, text: String) {
+    pub fn tell(&mut self, topic: Topic, text: &str) {
         self.notices
             .retain(|notice| notice.failed && notice.topic != topic);
         self.notices.push(Notice {
             topic,
-            text: one_line(&text),
+            text: one_line(text),
             failed: false,
             until: None,
         });
@@ -166,19 +166,19 @@ impl UiState {
     }
 
     /// Tells that something failed: in the question that asked for a path, where it is still open, else in a message.
-    pub fn fail(&mut self, topic: Topic, text: String) {
+    pub fn fail(&mut self, topic: Topic, text: &str) {
         if let Some(Dialog::Path {
             purpose, problem, ..
         }) = &mut self.dialog
             && purpose.topic() == topic
         {
-            *problem = Some(one_line(&text));
+            *problem = Some(one_line(text));
             return;
         }
         self.notices.retain(|notice| notice.topic != topic);
         self.notices.push(Notice {
             topic,
-            text: one_line(&text),
+            text: one_line(text),
             failed: true,
             until: None,
         });

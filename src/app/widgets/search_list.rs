@@ -104,8 +104,8 @@ fn rows_ui<T>(
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             for (index, row) in rows.iter().enumerate() {
-                let lit = index == cursor;
-                let show = |ui: &mut Ui| popup_row(ui, lit, &row.name, &row.remark);
+                let taken_next = index == cursor;
+                let show = |ui: &mut Ui| popup_row(ui, taken_next, &row.name, &row.remark);
                 // Rows that can be taken keep identities of their own: a scope has a counted one.
                 let mut response = if row.what.is_some() {
                     show(ui)
