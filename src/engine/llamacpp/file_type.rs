@@ -196,7 +196,7 @@ impl Weights {
     pub(super) fn of_draft(main: Option<&str>, draft: &Model) -> Self {
         match Self::usual(draft) {
             Self::Native => Self::Native,
-            usual => main
+            usual @ Self::Quantized(_) => main
                 .and_then(|word| Self::named(word, draft))
                 .unwrap_or(usual),
         }

@@ -35,7 +35,7 @@ pub(super) fn add(
     parts: &mut Parts,
 ) {
     let gpus = subject.devices.len();
-    let mut shares = vec![Share::default(); gpus + 1];
+    let mut devices = vec![Share::default(); gpus + 1];
     let rows = subject.table.rows.iter().zip(&placed.placement.rows);
     let homes: BTreeMap<&str, (Device, u64)> = rows
         .filter_map(|(row, device)| {
@@ -50,24 +50,24 @@ pub(super) fn add(
         let Some((device, outputs)) = homes.get(name) else {
             continue;
         };
-        let Some(share) = shares.get_mut(device.gpu().unwrap_or(gpus)) else {
+        let Some(held_here) = devices.get_mut(device.gpu().unwrap_or(gpus)) else {
             continue;
         };
         let (gpu, host) = held(tensor.bytes, tensor.kind, &tensor.shape);
-        share.bytes += device.gpu().map_or(host, |_| gpu);
-        share.tensors += 1;
+        held_here.bytes += device.gpu().map_or(host, |_| gpu);
+        held_here.tensors += 1;
         if first {
             let [_, rank, ..] = tensor.shape;
-            share.matrices += 1;
-            share.rank = share.rank.max(rank);
-            share.widest = share.widest.max(*outputs);
+            held_here.matrices += 1;
+            held_here.rank = held_here.rank.max(rank);
+            held_here.widest = held_here.widest.max(*outputs);
         }
     }
-    for (position, share) in shares.into_iter().enumerate() {
-        if share.tensors > 0 {
+    for (position, held_here) in devices.into_iter().enumerate() {
+        if held_here.tensors > 0 {
             let home = (position < gpus).then_some(position);
-            let scratch = scratch(share.rank, share.widest, shape.micro_batch);
-            parts.add(home, [weights(share), scratch]);
+            let scratch = scratch(held_here.rank, held_here.widest, shape.micro_batch);
+            parts.add(home, [weights(held_here), scratch]);
         }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn notes(subject: &Subject<'_>, notes: &mut Vec<Note>) {
 }
 
 /// Adapters that were read.
-fn files<'a>(inputs: Inputs<'a>) -> impl Iterator<Item = &'a Checkpoint> {
+fn files(inputs: Inputs<'_>) -> impl Iterator<Item = &Checkpoint> {
     inputs
         .model
         .attached

@@ -25,7 +25,7 @@ pub(super) fn model(command: &mut Command<'_>) {
         } else {
             format!("The projection is for a file of type {file_type}: {path} must be one.")
         };
-        if inputs.opened != Some(path.as_str()) && !(file_type.is_empty() && !native) {
+        if (native || !file_type.is_empty()) && inputs.opened != Some(path.as_str()) {
             command.launch.remarks.push(remark);
         }
         return;

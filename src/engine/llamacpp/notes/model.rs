@@ -108,15 +108,10 @@ fn unknown(model: &Model) -> Note {
 
 /// "a, b, c, d and 12 more".
 fn listed(names: &[String]) -> String {
-    let mut listed = names
-        .iter()
-        .take(NAMED)
-        .map(String::as_str)
-        .collect::<Vec<&str>>()
-        .join(", ");
-    let further = names.len().saturating_sub(NAMED);
-    if further > 0 {
-        listed.push_str(&format!(" and {further} more"));
+    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let listed = first.join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => listed,
+        further => format!("{listed} and {further} more"),
     }
-    listed
 }

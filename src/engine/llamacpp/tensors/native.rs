@@ -151,13 +151,13 @@ pub(super) fn nearest(stored: &FileTensor) -> Type {
     let bits = 8.0 * stored.bytes.get() as f64 / elements;
     let distance = |kind: &Type| (kind.bits_per_element() - bits).abs();
     // Without the types of intermediate results and of integers.
-    let stores = |kind: &Type| {
+    let is_stored = |kind: &Type| {
         !matches!(
             kind,
             Type::Q8_1 | Type::Q8_K | Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::F64
         )
     };
-    let kinds = Type::ALL.into_iter().filter(stores);
+    let kinds = Type::ALL.into_iter().filter(is_stored);
     // Its rows are whole blocks of that type, so that nothing about it has no size.
     let fits = |kind: &Type| stored.shape[0].is_multiple_of(kind.block_elements());
     kinds
