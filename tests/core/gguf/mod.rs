@@ -5,5 +5,5 @@ mod hostile;
 mod kinds;
 mod parts;
 mod real;
-mod round_trip;
+pub(crate) mod round_trip;
 mod unknown;

@@ -15,12 +15,12 @@ use super::file::{Folder, Writer};
 
 /// What a converter writes for a preset.
 #[derive(serde::Deserialize)]
-pub(super) struct Written {
-    pub(super) preset: String,
-    pub(super) kv: Map<String, Value>,
+pub(crate) struct Written {
+    pub(crate) preset: String,
+    pub(crate) kv: Map<String, Value>,
 }
 
-pub(super) fn rows(file: &str) -> Vec<Written> {
+pub(crate) fn rows(file: &str) -> Vec<Written> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/gguf")
         .join(file);
@@ -31,12 +31,12 @@ pub(super) fn rows(file: &str) -> Vec<Written> {
         .collect()
 }
 
-pub(super) fn preset(id: &str) -> Model {
+pub(crate) fn preset(id: &str) -> Model {
     let preset = ModelCatalog::embedded().find(id).expect(id);
     preset.model(&Map::new()).expect(id)
 }
 
-fn opened(keys: &Map<String, Value>, table: &TensorTable) -> Model {
+pub(crate) fn opened(keys: &Map<String, Value>, table: &TensorTable) -> Model {
     let mut writer = Writer::with(keys);
     let folder = Folder::of("m.gguf", writer.table(table).file());
     let file = gguf::read(&folder, "m.gguf").expect("a file");

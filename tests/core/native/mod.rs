@@ -4,6 +4,7 @@ mod attached;
 mod choices;
 mod exact;
 mod loader;
+mod presets;
 mod unknown;
 
 use std::sync::Arc;
