@@ -185,4 +185,17 @@ fn files_beside_a_model_are_read_where_they_are() {
         "{assumption}"
     );
     assert_eq!(said.attached.adapters, [None]);
+    // A language model is no projector.
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gguf/tiny.gguf");
+    let other = LaunchOptions {
+        mmproj_path: Some(tiny.to_owned()),
+        ..LaunchOptions::default()
+    };
+    let said = plimsoll::source::attached(llama(), &other);
+    assert!(
+        said.assumptions[0].contains("is a model"),
+        "{:?}",
+        said.assumptions
+    );
+    assert_eq!(said.attached.projector, None);
 }
