@@ -174,7 +174,7 @@ fn told(error: checkpoint::Error, folder: &Path) -> Error {
             path: folder.join(file),
         }),
         reason => Error::Checkpoint {
-            reason,
+            reason: Box::new(reason),
             path: folder.into(),
         },
     }

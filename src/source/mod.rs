@@ -70,7 +70,7 @@ pub enum Error {
     #[error("{reason} in {}", .path.display())]
     Checkpoint {
         /// Which, and what is wrong.
-        reason: checkpoint::Error,
+        reason: Box<checkpoint::Error>,
         /// The folder.
         path: PathBuf,
     },

@@ -6,17 +6,17 @@ pub(super) fn of(quantization: &Quantization) -> String {
     let method = &quantization.method;
     let [scheme] = quantization.schemes.as_slice() else {
         let name = title(method);
-        return match quantization.schemes.len() {
-            0 => name.to_owned(),
-            _ => {
-                let forms: Vec<_> = quantization
-                    .schemes
-                    .iter()
-                    .map(|scheme| number(scheme.weights))
-                    .collect();
-                format!("{name} mixture of {}", distinct(forms).join(" and "))
-            }
-        };
+        if quantization.schemes.is_empty() {
+            return name.to_owned();
+        }
+        let forms = quantization
+            .schemes
+            .iter()
+            .map(|scheme| number(scheme.weights));
+        return format!(
+            "{name} mixture of {}",
+            distinct(forms.collect()).join(" and ")
+        );
     };
     let weights = scheme.weights;
     let form = match method {

@@ -49,7 +49,7 @@ fn unpacked(shape: &[u64], parameters: u64, dimension: usize) -> Vec<u64> {
     let mut shape = shape.to_vec();
     match shape.get_mut(dimension) {
         Some(edge) if others > 0 && parameters.is_multiple_of(others) => {
-            *edge = parameters / others
+            *edge = parameters / others;
         }
         _ => shape = vec![parameters],
     }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use safetensors::Dtype;
 
 use super::header::Stored;
-use crate::model::{Method, Quantization, product};
+use crate::model::{Grouping, Method, Quantization, product};
 
 /// What a stored tensor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,92 +93,61 @@ impl<'a> Roles<'a> {
         if BESIDE.iter().any(|ending| tensor.name.ends_with(ending)) {
             return Role::Beside;
         }
-        let elements = product(&tensor.shape);
-        if let Some((ending, role)) = self.packed(quantization, tensor, elements) {
-            debug_assert!(tensor.name.ends_with(ending), "a rule for another tensor");
-            return role;
-        }
-        Role::Plain
+        self.packed(quantization, tensor).unwrap_or(Role::Plain)
     }
 
-    /// The rule of the ending that a tensor has, where it is packed.
-    fn packed(
-        &self,
-        quantization: &Quantization,
-        tensor: &Stored,
-        elements: u64,
-    ) -> Option<(&'static str, Role)> {
-        let name = tensor.name.as_str();
+    /// What a tensor holds that is packed, by the last part of its name.
+    fn packed(&self, quantization: &Quantization, tensor: &Stored) -> Option<Role> {
+        let (stem, last) = tensor.name.rsplit_once('.')?;
         let bits = quantization.weight_bits();
-        let last = tensor.shape.len().saturating_sub(1);
-        let packed = |parameters: u64, dimension: usize| Role::Packed {
+        let elements = product(&tensor.shape);
+        let columns = tensor.shape.len().saturating_sub(1);
+        // As many as fit into what they are packed into.
+        let of_bits =
+            |bits: u64| elements.saturating_mul(tensor.dtype.bitsize() as u64) / bits.max(1);
+        let (parameters, dimension) = match last {
+            // AutoGPTQ packs input channels, which are its rows; AutoAWQ packs output channels, its columns.
+            "qweight" if quantization.method == Method::Gptq => (of_bits(bits?), 0),
+            "qweight" | "W_q" => (of_bits(bits?), columns),
+            "weight_packed" => (of_bits(bits.unwrap_or(4)), columns),
+            // ExLlamaV3: tiles of 16 by 16 weights.
+            "trellis" => (product(tensor.shape.get(..2)?).saturating_mul(256), 0),
+            // AQLM: codes for groups of input channels.
+            "codes" => {
+                let group = match quantization.schemes.first()?.weights.grouping {
+                    Grouping::Group(size) => size,
+                    _ => 1,
+                };
+                (product(tensor.shape.get(..2)?).saturating_mul(group), 1)
+            }
+            "weight" => (
+                elements.saturating_mul(self.in_bytes(quantization, stem, tensor.dtype)?),
+                columns,
+            ),
+            // gpt-oss: two FP4 numbers per byte.
+            _ if last.ends_with("_blocks") && tensor.dtype == Dtype::U8 => {
+                (elements.saturating_mul(2), columns)
+            }
+            _ => return None,
+        };
+        Some(Role::Packed {
             parameters,
             dimension,
-        };
-        let word = word(tensor.dtype);
-        if name.ends_with(".qweight") {
-            // AutoGPTQ packs input channels, which are its rows; AutoAWQ packs output channels, its columns.
-            let rows = quantization.method == Method::Gptq;
-            let dimension = if rows { 0 } else { last };
-            return Some((
-                ".qweight",
-                packed(elements.saturating_mul(word) / bits?, dimension),
-            ));
-        }
-        if name.ends_with(".weight_packed") {
-            let bits = bits.unwrap_or(4);
-            return Some((
-                ".weight_packed",
-                packed(elements.saturating_mul(word) / bits, last),
-            ));
-        }
-        if name.ends_with("_blocks") && tensor.dtype == Dtype::U8 {
-            // gpt-oss: two FP4 numbers per byte.
-            return Some(("_blocks", packed(elements.saturating_mul(2), last)));
-        }
-        if name.ends_with(".W_q") {
-            return Some((".W_q", packed(elements.saturating_mul(word) / bits?, last)));
-        }
-        if name.ends_with(".trellis") {
-            // ExLlamaV3: tiles of 16 by 16 weights.
-            let tiles = product(tensor.shape.get(..2)?);
-            return Some((".trellis", packed(tiles.saturating_mul(256), 0)));
-        }
-        if name.ends_with(".codes") {
-            // AQLM: codes for groups of input channels.
-            let group = match quantization.schemes.first()?.weights.grouping {
-                crate::model::Grouping::Group(size) => size,
-                _ => 1,
-            };
-            let groups = product(tensor.shape.get(..2)?);
-            return Some((".codes", packed(groups.saturating_mul(group), 1)));
-        }
-        if name.ends_with(".weight") && matches!(tensor.dtype, Dtype::U8 | Dtype::I8) {
-            let factor = self.in_bytes(quantization, name, tensor)?;
-            return Some((".weight", packed(elements.saturating_mul(factor), last)));
-        }
-        None
+        })
     }
 
-    /// How many weights a byte of a tensor holds that has an ordinary name.
-    fn in_bytes(&self, quantization: &Quantization, name: &str, tensor: &Stored) -> Option<u64> {
-        let beside = |ending: &str| self.names.contains(format!("{name}{ending}").as_str());
-        match quantization.method {
-            Method::BitNet => beside("_scale").then_some(4),
-            Method::BitsAndBytes => (tensor.dtype == Dtype::U8).then_some(2),
+    /// How many weights a byte holds of a tensor with an ordinary name.
+    fn in_bytes(&self, quantization: &Quantization, stem: &str, dtype: Dtype) -> Option<u64> {
+        let beside = |name: &str| self.names.contains(format!("{stem}.{name}").as_str());
+        let count = match (&quantization.method, dtype) {
+            (Method::BitNet, Dtype::U8 | Dtype::I8) if beside("weight_scale") => 4,
             // DeepSeek-V4 keeps FP8 for the rest and packs experts by two, with scales under another name.
-            Method::Fp8 => {
-                let stem = name.strip_suffix(".weight")?;
-                let scaled = self.names.contains(format!("{stem}.scale").as_str());
-                (tensor.dtype == Dtype::I8 && scaled).then_some(2)
-            }
-            // A byte per weight is FP8 or I8 there; U8 is two of FP4.
-            _ => (tensor.dtype == Dtype::U8).then_some(2),
-        }
+            (Method::Fp8, Dtype::I8) if beside("scale") => 2,
+            (Method::BitNet | Method::Fp8, _) => return None,
+            // A byte per weight is FP8 or I8 in all others; U8 is two of four bits.
+            (_, Dtype::U8) => 2,
+            _ => return None,
+        };
+        Some(count)
     }
-}
-
-/// Bits of what numbers are packed into.
-fn word(dtype: Dtype) -> u64 {
-    dtype.bitsize() as u64
 }

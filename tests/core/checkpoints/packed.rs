@@ -470,6 +470,22 @@ fn gpt_oss_has_the_bytes_and_parameters_that_were_published() {
 }
 
 #[test]
+fn experts_of_two_weights_per_byte_are_counted() {
+    // DeepSeek-V4: FP8 with scales of its own name, experts packed by two.
+    let tensors = [
+        tensor("layers.0.ffn.experts.0.w1.weight", "I8", &[2048, 2048]),
+        tensor("layers.0.ffn.experts.0.w1.scale", "F8_E8M0", &[2048, 128]),
+        tensor("layers.0.attn.wq_a.weight", "F8_E4M3", &[1024, 4096]),
+        tensor("layers.0.attn.wq_a.scale", "F8_E8M0", &[8, 32]),
+        tensor("layers.0.ffn.gate.tid2eid", "I64", &[100, 6]),
+    ];
+    let model = open("Qwen3-8B", &json!({"quant_method": "fp8"}), &tensors);
+    let checkpoint = model.checkpoint.as_ref().unwrap();
+    assert_eq!(checkpoint.parameters(), 2048 * 4096 + 1024 * 4096 + 600);
+    assert_eq!(checkpoint.tensors[0].shape, [4096, 2048, 1, 1]);
+}
+
+#[test]
 fn weights_tell_whether_the_head_is_the_embedding() {
     let config = json!({
         "model_type": "zyxw", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4, "vocab_size": 100,

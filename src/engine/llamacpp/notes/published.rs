@@ -55,12 +55,11 @@ fn conversion(quantization: &Quantization) -> Conversion {
         }
     };
     match quantization.method {
-        Method::Fp8 | Method::BitNet => Conversion::Restored,
+        Method::Mxfp4 => Conversion::Kept,
         Method::Gptq => restored(matches!(quantization.weight_bits(), Some(2 | 4 | 8))),
         Method::CompressedTensors => restored(is_unpacked(quantization)),
         Method::ModelOpt if quantization.schemes.iter().any(is_nvfp4) => Conversion::Kept,
-        Method::ModelOpt => Conversion::Restored,
-        Method::Mxfp4 => Conversion::Kept,
+        Method::Fp8 | Method::BitNet | Method::ModelOpt => Conversion::Restored,
         _ => Conversion::Refused,
     }
 }

@@ -136,11 +136,10 @@ fn latent(fields: &Fields<'_, '_>, heads: u64) -> Result<Option<LatentAttention>
     if !config.flag("use_mla", true)? {
         return Ok(None);
     }
-    let nope = config.positive("qk_nope_head_dim", Limit::Width)?;
-    let rope = config.positive("qk_rope_head_dim", Limit::Width)?;
+    let plain = config.positive("qk_nope_head_dim", Limit::Width)?;
+    let rotated = config.positive("qk_rope_head_dim", Limit::Width)?;
     let value = fields.number(&["v_head_dim", "value_head_dim"], Limit::Width)?;
-    let (Some(qk_nope_head_dim), Some(qk_rope_head_dim), Some(v_head_dim)) = (nope, rope, value)
-    else {
+    let (Some(plain), Some(rotated), Some(v_head_dim)) = (plain, rotated, value) else {
         fields.assume("Keys and values are compressed (`kv_lora_rank`), but not all widths of heads are there: the cache is taken to hold whole keys and values.");
         return Ok(None);
     };
@@ -149,8 +148,8 @@ fn latent(fields: &Fields<'_, '_>, heads: u64) -> Result<Option<LatentAttention>
         num_attention_heads: heads.max(1),
         q_lora_rank: config.positive("q_lora_rank", Limit::Width)?,
         kv_lora_rank,
-        qk_nope_head_dim,
-        qk_rope_head_dim,
+        qk_nope_head_dim: plain,
+        qk_rope_head_dim: rotated,
         v_head_dim,
         output_gate: false,
         sparse: sparse.map(|_| base::indexer(config)).transpose()?,

@@ -113,14 +113,11 @@ fn outside(fields: &Fields<'_, '_>, model_type: &str, hidden_size: u64) -> Resul
     if context.is_none() {
         fields.assume("The configuration does not say how long the model's context is.");
     }
-    let tied = match fields.flag(&["tie_word_embeddings"])? {
-        Some(tied) => tied,
-        None => {
-            // transformers 5.24.0 `configuration_utils.py`: the default, which saved configurations leave out.
-            fields.assume("The configuration does not say whether the output head is the embedding: it is taken to be.");
-            true
-        }
-    };
+    let tied = fields.flag(&["tie_word_embeddings"])?;
+    if tied.is_none() {
+        // transformers 5.24.0 `configuration_utils.py`: the default, which saved configurations leave out.
+        fields.assume("The configuration does not say whether the output head is the embedding: it is taken to be.");
+    }
     let config = fields.config;
     Ok(Model {
         model_type: model_type.to_owned(),
@@ -128,7 +125,7 @@ fn outside(fields: &Fields<'_, '_>, model_type: &str, hidden_size: u64) -> Resul
         vocab_size: vocab_size.unwrap_or_default(),
         context_length: context.unwrap_or_default(),
         max_position_embeddings: context.unwrap_or_default(),
-        tie_word_embeddings: tied,
+        tie_word_embeddings: tied.unwrap_or(true),
         lm_head_bias: config.flag("lm_head_bias", false)?,
         scaled_embedding: config.number("embedding_multiplier")?.is_some(),
         final_logit_softcapping: config.number("final_logit_softcapping")?.is_some(),
