@@ -154,8 +154,8 @@ fn ollama_counts_none_of_it() {
     let plan = settings("num_ctx = 4096");
     let memo = Memo::default();
     let found = projected_by(&Ollama, &with(&llama(), attached), &cards, &plan, &memo);
-    let plain = projected_by(&Ollama, &llama(), &cards, &plan, &memo);
-    assert_eq!(terms(&found), terms(&plain));
+    let alone = projected_by(&Ollama, &llama(), &cards, &plan, &memo);
+    assert_eq!(terms(&found), terms(&alone));
 }
 
 /// Files that are elsewhere may be where the launch runs; what is here and is something else is said.

@@ -9,7 +9,7 @@ use plimsoll::engine::ollama::Ollama;
 use plimsoll::engine::setting::{Kind, Scope, find};
 use plimsoll::engine::{Engine, Inputs, Margin, Memo};
 use plimsoll::model::Model;
-use plimsoll::plan::{LaunchOptions, ModelRef, Settings};
+use plimsoll::plan::{FitOptions, LaunchOptions, ModelRef, Settings};
 use plimsoll::report::{Report, Request, fit, report};
 use plimsoll::units::Bytes;
 
@@ -38,7 +38,7 @@ impl Case {
             beside: &[],
             machine: &modelled(&self.cards, (8, 9)),
             settings: &self.settings,
-            fit: &Default::default(),
+            fit: &FitOptions::default(),
             launch: &LaunchOptions {
                 // Its name says another type than the plan: that is no reason to doubt the file.
                 model_path: Some("/models/other-Q8_0.gguf".to_owned()),

@@ -91,8 +91,8 @@ fn a_file_as_predicted_is_projected_as_predicted() {
 #[test]
 fn a_mixture_by_hand_changes_its_own_bytes_alone() {
     let model = preset_with("Llama-3.1-8B-Instruct", None).expect("a preset");
-    let plain = predicted(&model, FileType::Q4_K_M, false);
-    let mut mixed = plain.clone();
+    let usual = predicted(&model, FileType::Q4_K_M, false);
+    let mut mixed = usual.clone();
     let mut more = 0;
     for tensor in &mut mixed {
         let first = ["blk.0.", "blk.1.", "blk.30.", "blk.31."];
@@ -107,7 +107,7 @@ fn a_mixture_by_hand_changes_its_own_bytes_alone() {
     assert_eq!(more, 4 * (62_390_272 - 48_168_960));
     let plan = "n_gpu_layers = \"all\"\nctx_size = 8192\nparallel = 1";
     let cards = [Bytes::from_gib(24)];
-    let before = projected(&opened(&model, None, plain), &cards, plan);
+    let before = projected(&opened(&model, None, usual), &cards, plan);
     let after = projected(&opened(&model, Some("UD-Q4_K_XL"), mixed), &cards, plan);
     let bytes = |outcome: &plimsoll::engine::Outcome| outcome.derived.file_bytes.get();
     assert_eq!(bytes(&after) - bytes(&before), more);
@@ -118,7 +118,7 @@ fn a_mixture_by_hand_changes_its_own_bytes_alone() {
         .filter(|difference| *difference != 0)
         .collect();
     // At loading and running.
-    assert_eq!(differing, [more as i64; 2]);
+    assert_eq!(differing, [more.cast_signed(); 2]);
     let weights = &after.projection.moments[0].devices[0].terms[0];
     assert!(
         weights.why.text().starts_with("native (UD-Q4_K_XL): "),

@@ -147,7 +147,7 @@ fn what_may_be_there_is_loaded() {
     let bias = tensor("blk.0.attn_q.bias", [4096, 1, 1, 1], Type::F32);
     let scale = tensor("blk.0.ffn_up.scale", [1, 1, 1, 1], Type::F32);
     let outcome = changed(&model, |tensors| {
-        tensors.extend([bias.clone(), scale.clone()])
+        tensors.extend([bias.clone(), scale.clone()]);
     });
     assert!(!outcome.refused, "{:?}", outcome.notes);
     let more = on_card(&outcome, Category::Weights) - on_card(&as_it_is(&model), Category::Weights);

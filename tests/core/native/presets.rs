@@ -1,8 +1,4 @@
 //! Files as the converter writes them for every preset, opened and projected from what they hold.
-#![expect(
-    clippy::print_stdout,
-    reason = "what differs for a reason is worth reading"
-)]
 
 use plimsoll::engine::Memo;
 use plimsoll::engine::llamacpp::LlamaCpp;

@@ -107,11 +107,11 @@ fn refusals_with_a_reason_stay() {
         wrapper_type: Some("deepseek_vl_v2".to_owned()),
         ..base.clone()
     };
-    let bare = Model {
+    let empty = Model {
         layers: Vec::new(),
         ..base
     };
-    for model in [vision.sealed(), bare.sealed()] {
+    for model in [vision.sealed(), empty.sealed()] {
         let found = projected(&model, &[], "ctx_size = 512");
         assert!(found.refused);
         assert!(codes(&found).contains(&"unsupported-model"));
