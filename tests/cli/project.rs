@@ -194,3 +194,31 @@ fn a_plan_counts_what_runs_beside_it() {
         err(&output)
     );
 }
+
+#[test]
+fn a_plan_may_name_a_model_file() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gguf/tiny.gguf");
+    let plan = PLAN
+        .replace(
+            "preset = \"DeepSeek-R1-Distill-Qwen-32B\"",
+            &format!("path = '{path}'"),
+        )
+        .replace("weights = \"Q4_K_M\"\n", "")
+        .replace("ctx_size = 8192", "ctx_size = 2048")
+        .replace("[launch]\nmodel_path = \"/models/a model.gguf\"\n", "");
+    let output = with_plan(&plan, &["project", "-", "--json"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(
+        (&report["model"], &report["verdict"]),
+        (&"tiny".into(), &"fits".into())
+    );
+    // Tables of words, matrices of two layers and five norms, as the file holds them.
+    let matrices = 2 * 16 * 260 + 2 * (4 * 16 * 16 + 3 * 16 * 32);
+    assert_eq!(report["derived"]["file_bytes"], 2 * matrices + 4 * 16 * 5);
+    assert_eq!(report["settings"]["weights"], "native");
+
+    let output = with_plan(&plan, &["export", "-", "--target", "sh"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert!(out(&output).contains(path), "{}", out(&output));
+}

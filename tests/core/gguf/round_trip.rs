@@ -108,7 +108,6 @@ fn differences(ours: &Model, theirs: &Model) -> Vec<String> {
     }
     let without = |model: &Model| Model {
         layers: Vec::new(),
-        // As each of them was written.
         ..model.clone()
     };
     differ(&mut found, "outside", without(ours), without(theirs));
