@@ -46,7 +46,8 @@ impl Subject<'_> {
             })
         };
         let key = self.graph_key(placed, graph);
-        let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || made(GraphPlan::new));
+        let memo = self.inputs.memo;
+        let plan: Arc<GraphPlan> = memo.get(&key, || made(GraphPlan::new).sharing(memo));
         let buffers = plan.reserve(
             &self.load(config, shape, self.layer_caches()),
             purpose,
@@ -91,7 +92,8 @@ impl Subject<'_> {
                 placement: graph,
             })
         };
-        let plan: Arc<GraphPlan> = self.inputs.memo.get(&key, || made(GraphPlan::new));
+        let memo = self.inputs.memo;
+        let plan: Arc<GraphPlan> = memo.get(&key, || made(GraphPlan::new).sharing(memo));
         let buffers = plan.reserve(
             &self.load(config, shape, &prediction.caches),
             purpose,

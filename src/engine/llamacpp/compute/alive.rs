@@ -149,7 +149,8 @@ impl Lives {
                 continue;
             };
             if life.from <= *time && (life.until == 0 || *time < life.until) {
-                let copy = copies.iter().find(|(copy, _)| *copy == id);
+                let copy = copies.binary_search_by_key(&index, |(copy, _)| copy.index());
+                let copy = copy.ok().and_then(|at| copies.get(at));
                 let kind = copy.map_or_else(|| Use::of(graph.at(id)), |(_, kind)| *kind);
                 alive.add(kind, bytes);
             }
@@ -158,7 +159,7 @@ impl Lives {
     }
 }
 
-/// What is copied between devices, by what it is.
+/// What is copied between devices, by what it is, sorted.
 fn copies(graph: &Graph, schedule: &Schedule) -> Vec<(Id, Use)> {
     let mut copies = Vec::new();
     for split in &schedule.splits {
@@ -173,5 +174,8 @@ fn copies(graph: &Graph, schedule: &Schedule) -> Vec<(Id, Use)> {
             copies.extend(made.iter().map(|copy| (*copy, kind)));
         }
     }
+    // The first split that names a copy says what it is.
+    copies.sort_by_key(|(copy, _): &(Id, Use)| copy.index());
+    copies.dedup_by_key(|(copy, _)| *copy);
     copies
 }

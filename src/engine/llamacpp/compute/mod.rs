@@ -8,6 +8,7 @@ mod alive;
 mod alloc;
 mod backend;
 mod build;
+mod content;
 mod draft;
 mod fusion;
 mod graph;

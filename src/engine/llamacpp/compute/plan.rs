@@ -1,6 +1,6 @@
 //! The model as a graph builder meets it: blocks with their weights, what stands outside of them, devices.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::model::{Activation, AltUp, Layer, Mixer, Model, Norm, PerLayerInputs, product};
 
@@ -9,11 +9,12 @@ use super::draft::{CPU, Draft, Weight};
 use super::linear::STEP;
 use super::segments::Segments;
 use super::shorten::{Ends, Repeat, Shortened, shorten};
+use super::tensor::Stage;
 use super::{GraphConfig, GraphLoad, PlacedWeight};
 
 /// Weights by what follows the block in their name ("attn_q.weight"), sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Weights(Vec<(Box<str>, Weight)>);
+pub(super) struct Weights(pub(super) Vec<(Box<str>, Weight)>);
 
 impl Weights {
     /// The weight of this name.
@@ -38,6 +39,8 @@ pub(super) struct Block {
     pub(super) layer: Layer,
     /// Its position in the model.
     pub(super) index: usize,
+    /// Its position among the blocks that are emulated; results name it by that.
+    pub(super) place: usize,
     /// Its weights.
     pub(super) weights: Weights,
     /// Backend of the block.
@@ -47,7 +50,7 @@ pub(super) struct Block {
 }
 
 /// What a graph needs of a model besides its blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Trunk {
     pub(super) hidden_size: u64,
     pub(super) activation: Activation,
@@ -86,7 +89,7 @@ pub(in crate::engine::llamacpp) struct GraphPlan {
     pub(super) stand_ins: Vec<u8>,
     /// Nothing is left out.
     pub(super) is_whole: bool,
-    /// Blocks after which memory must be the same for what is left out not to matter.
+    /// Places of blocks after which memory must be the same for what is left out not to matter.
     pub(super) repeats: Vec<Repeat>,
     pub(super) all_offloaded: bool,
     pub(super) pipeline: bool,
@@ -95,8 +98,8 @@ pub(in crate::engine::llamacpp) struct GraphPlan {
     pub(super) compute_capability: u32,
     /// Every block and every weight of a block is on a GPU.
     pub(super) all_on_gpus: bool,
-    /// Buffers that are known.
-    pub(super) segments: Segments,
+    /// Buffers that are known; plans of the same content share them.
+    pub(super) segments: Arc<Segments>,
     /// The same with nothing left out, once it had to be made.
     pub(super) complete: OnceLock<Box<GraphPlan>>,
 }
@@ -131,12 +134,13 @@ impl GraphPlan {
             Some(&stand_in) => stand_in,
             None => emulated,
         };
-        let blocks = kept.iter().filter_map(|&index| {
+        let blocks = kept.iter().enumerate().filter_map(|(place, &index)| {
             let draft = drafts.get(index)?;
             let backend = renamed(draft.backend);
             Some(Block {
                 layer: draft.layer.clone(),
                 index,
+                place,
                 weights: Weights::collect(&draft.weights, renamed),
                 backend,
                 cache: if placement.kv_offload {
@@ -159,7 +163,7 @@ impl GraphPlan {
             }),
             is_whole: kept.len() == drafts.len() && usize::from(emulated) == gpus,
             stand_ins,
-            repeats,
+            repeats: in_places(&repeats, &kept),
             all_offloaded: placement.all_offloaded,
             pipeline: gpus > 1
                 && placement.all_offloaded
@@ -168,13 +172,24 @@ impl GraphPlan {
             kv_offload: placement.kv_offload,
             op_offload: placement.op_offload,
             compute_capability: placement.compute_capability,
-            segments: Segments::default(),
+            segments: Arc::default(),
             complete: OnceLock::new(),
         }
     }
 }
 
 impl GraphPlan {
+    /// A stage whose block is named by its position in the model; `whole`: it is already.
+    pub(super) fn named(&self, stage: Stage, whole: bool) -> Stage {
+        if whole {
+            return stage;
+        }
+        let place = stage.block.and_then(|block| usize::try_from(block).ok());
+        let block = place.and_then(|place| self.blocks.get(place));
+        let block = block.and_then(|block| u32::try_from(block.index).ok());
+        Stage { block, ..stage }
+    }
+
     /// Steps of cells at which sizes bend or kernels change.
     pub(super) fn breakpoints(&self) -> impl Iterator<Item = i64> {
         let chosen = self.blocks.iter().filter_map(|block| {
@@ -275,6 +290,15 @@ fn ends(outside: &[(&str, Weight)]) -> Ends {
         moved: named("token_embd.weight").is_some_and(|embedding| embedding != CPU)
             || norm.is_some_and(|norm| norm != head),
     }
+}
+
+/// Blocks by their position among those that are kept.
+fn in_places(repeats: &[Repeat], kept: &[usize]) -> Vec<Repeat> {
+    let place = |block: &usize| kept.binary_search(block).ok();
+    let repeats = repeats.iter();
+    repeats
+        .map(|repeat| repeat.iter().filter_map(place).collect())
+        .collect()
 }
 
 /// Every block with its weights, and the weights outside of blocks.

@@ -75,7 +75,9 @@ impl GraphPlan {
             let placed = segment.placed.get(backend);
             ComputeBuffer {
                 bytes: placed.map_or(Bytes::ZERO, |placed| Bytes::new(placed.bytes.at(steps))),
-                peak: placed.map_or(Stage::NOTHING, |placed| placed.peak),
+                peak: placed.map_or(Stage::NOTHING, |placed| {
+                    self.named(placed.peak, segment.whole)
+                }),
                 largest: placed.map_or([None; 3], |placed| {
                     let largest = placed.alive.largest(steps);
                     largest.map(|found| found.map(|(kind, bytes)| (kind, Bytes::new(bytes))))
@@ -92,27 +94,30 @@ impl GraphPlan {
         }
     }
 
+    /// What is known around a load's context; of the whole model where what is left out matters.
     fn around(
         &self,
         load: &GraphLoad,
         purpose: Purpose,
         complete: impl FnOnce() -> Self,
     ) -> Arc<Segment> {
-        let steps = segments::steps(load);
-        let find = |first: bool| {
-            let found = self.find(load, steps, first, purpose);
-            let found = found.or_else(|| {
+        self.known(load, purpose)
+            .or_else(|| {
                 let complete = self.complete.get_or_init(|| Box::new(complete()));
-                complete.find(load, steps, first, purpose)
-            });
-            found.unwrap_or_default()
-        };
+                complete.known(load, purpose)
+            })
+            .unwrap_or_default()
+    }
+
+    fn known(&self, load: &GraphLoad, purpose: Purpose) -> Option<Arc<Segment>> {
+        let steps = segments::steps(load);
+        let find = |first: bool| self.find(load, steps, first, purpose);
         match steps {
             Some(steps) => {
                 let key = (segments::at(load, 0), purpose);
                 self.segments.around(key, steps, find)
             }
-            None => Arc::new(find(true)),
+            None => find(true).map(Arc::new),
         }
     }
 
@@ -192,6 +197,7 @@ impl GraphPlan {
                 .filter_map(|&backend| placed.get(usize::from(backend)).cloned())
                 .collect(),
             flash_attn,
+            whole: self.is_whole,
         }
     }
 }

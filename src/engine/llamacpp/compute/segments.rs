@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::linear::{Domain, STEP};
 use super::place::Placed;
@@ -19,6 +19,8 @@ pub(super) struct Segment {
     pub(super) placed: Vec<Placed>,
     /// What `flash_attn` comes to.
     pub(super) flash_attn: bool,
+    /// Nothing was left out, so that places are positions in the model.
+    pub(super) whole: bool,
 }
 
 /// The larger of each buffer.
@@ -52,37 +54,58 @@ const CAPACITY: usize = 256;
 
 /// What is known of a plan.
 #[derive(Default)]
-pub(super) struct Segments(Mutex<HashMap<Key, Vec<Arc<Segment>>>>);
+pub(super) struct Segments(Mutex<HashMap<Key, Known>>);
+
+/// What is known of a load at any context.
+#[derive(Default)]
+struct Known {
+    segments: Vec<Arc<Segment>>,
+    /// What is left out matters.
+    failed: bool,
+}
 
 impl Segments {
     /// The range around this context, from `find` where it is not known; that is told whether it is the first, and may
-    /// then find out about this context only.
+    /// then find out about this context only. `None` where it found none at any context of this load.
     pub(super) fn around(
         &self,
         key: Key,
         steps: i64,
-        find: impl FnOnce(bool) -> Segment,
-    ) -> Arc<Segment> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let segments = known.get(&key).map_or(&[][..], Vec::as_slice);
-        let mut around = segments.iter();
-        let around = around.find(|segment| segment.low <= steps && steps <= segment.high);
-        if let Some(segment) = around {
-            return Arc::clone(segment);
+        find: impl FnOnce(bool) -> Option<Segment>,
+    ) -> Option<Arc<Segment>> {
+        let mut first = true;
+        if let Some(known) = self.lock().get(&key) {
+            if known.failed {
+                return None;
+            }
+            let mut around = known.segments.iter();
+            let around = around.find(|segment| segment.low <= steps && steps <= segment.high);
+            if let Some(segment) = around {
+                return Some(Arc::clone(segment));
+            }
+            first = known.segments.is_empty();
         }
-        let first = segments.is_empty();
-        drop(known);
-        let segment = Arc::new(find(first));
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not under the lock: it takes long.
+        let segment = find(first).map(Arc::new);
+        let mut known = self.lock();
         if known.len() >= CAPACITY {
             known.clear();
         }
-        let segments = known.entry(key).or_default();
-        if segments.len() >= CAPACITY {
-            segments.clear();
+        let known = known.entry(key).or_default();
+        match &segment {
+            Some(segment) => {
+                if known.segments.len() >= CAPACITY {
+                    known.segments.clear();
+                }
+                known.segments.push(Arc::clone(segment));
+            }
+            None => known.failed = true,
         }
-        segments.push(Arc::clone(&segment));
         segment
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -40,8 +40,9 @@ const LONGEST_GROUP: usize = 12;
 /// even.
 const REPETITIONS: usize = 4;
 
-/// Repetitions that are kept on the CPU: weights copied for large batches leave holes that close later.
-const HOST_REPETITIONS: usize = 6;
+/// Repetitions that are kept on the CPU, and where weights are in main memory: copies of them for large batches leave holes
+/// that close later, of most models within as many.
+const HOST_REPETITIONS: usize = 8;
 
 /// Repetitions that stay of `times`.
 fn repetitions_kept(times: usize, least: usize) -> usize {
@@ -94,7 +95,8 @@ pub(super) fn shorten(
             .take_while(|draft| draft.backend == first.backend);
         let until = from + same.count();
         let start = kept.len();
-        let least = if first.backend < CPU {
+        let mut own = rest.iter().take(until - from);
+        let least = if own.all(Draft::is_at_home) && first.backend < CPU {
             REPETITIONS
         } else {
             HOST_REPETITIONS

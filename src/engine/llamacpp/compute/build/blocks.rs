@@ -103,7 +103,7 @@ impl Builder<'_> {
     }
 
     fn block_sparse_block(&mut self, block: &Block, inputs: &Inputs, input: Id) -> Id {
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let normed = self.rms_norm(block, "attn_norm.weight", input);
         let Mixer::Attention(attention) = &block.layer.mixer else {
             return input;
@@ -131,7 +131,7 @@ impl Builder<'_> {
             (stream, residual) = self.last_rows(inputs.out_ids, stream, residual);
         }
         let attended = self.graph.add(stream, residual);
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         let normed = self.rms_norm(block, "ffn_norm.weight", attended);
         let activation = self.activation();
         let out = match &block.layer.feed_forward {
@@ -140,7 +140,7 @@ impl Builder<'_> {
                 self.feed_forward(block, Names::DENSE, activation, false, normed)
             }
             FeedForward::Experts(experts) => {
-                self.graph.stage(Part::Experts, Some(block.index));
+                self.graph.stage(Part::Experts, Some(block.place));
                 let routing = Routing::of(experts, activation);
                 self.experts_with_shared(block, experts, routing, normed)
             }
@@ -160,7 +160,7 @@ impl Builder<'_> {
     ) -> Id {
         let (shape, cells) = (heads(attention), cache.cells);
         let (index_q, index_keys) = self.index(block, choice, cells, a, positions);
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let Qkv { q, k, v } = self.rotated(cache, qkv);
         for id in [q, k, v] {
             self.graph.expand(id);
@@ -199,7 +199,7 @@ impl Builder<'_> {
         positions: Id,
     ) -> (Id, Id) {
         let (indexer, tokens) = (choice.indexer, self.batch.tokens);
-        self.graph.stage(Part::Indexer, Some(block.index));
+        self.graph.stage(Part::Indexer, Some(block.place));
         let width = indexer.head_dim;
         let index_q = self.project(block, "indexer.q_proj.weight", a);
         let index_k = self.project(block, "indexer.k_proj.weight", a);

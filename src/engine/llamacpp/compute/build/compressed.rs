@@ -98,12 +98,12 @@ impl Builder<'_> {
         let Some(own) = compressed(block) else {
             return streams;
         };
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let mixed = self.mix_streams(block, Site::ATTENTION, streams);
         let normed = self.rms_norm(block, "attn_norm.weight", mixed.input);
         let out = self.compressed_attention(block, own, inputs, normed);
         let streams = self.spread(block, out, mixed);
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         let mixed = self.mix_streams(block, Site::FEED_FORWARD, streams);
         for id in [mixed.residual, mixed.post, mixed.comb] {
             self.graph.expand(id);
@@ -121,7 +121,7 @@ impl Builder<'_> {
         let FeedForward::Experts(experts) = &block.layer.feed_forward else {
             return a;
         };
-        self.graph.stage(Part::Experts, Some(block.index));
+        self.graph.stage(Part::Experts, Some(block.place));
         let activation = self.activation();
         let table = self.weight(block, "ffn_gate_tid2eid.weight");
         let chosen = table.map(|table| self.graph.get_rows(table, tokens));
@@ -179,7 +179,7 @@ impl Builder<'_> {
         (inputs, positions): (&CompressorInputs, Id),
         (low, a): (Id, Id),
     ) -> Id {
-        self.graph.stage(Part::Indexer, Some(block.index));
+        self.graph.stage(Part::Indexer, Some(block.place));
         let (tokens, width) = (self.batch.tokens, indexer.index_head_dim);
         let cache = self.key_cache(block, width, inputs.entries);
         let names = compressor::Names::INDEXER;
@@ -201,7 +201,7 @@ impl Builder<'_> {
         let [cells, ..] = self.graph.at(scores).ne;
         let best = self.graph.top_k(scores, indexer.index_topk.min(cells));
         let best = self.graph.cont(best);
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         best
     }
 

@@ -91,7 +91,7 @@ impl Builder<'_> {
     }
 
     fn gemma4_block(&mut self, block: &Block, inputs: &Inputs, input: Id) -> Id {
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let normed = self.rms_norm(block, "attn_norm.weight", input);
         let Mixer::Attention(attention) = &block.layer.mixer else {
             return input;
@@ -100,7 +100,7 @@ impl Builder<'_> {
         let mixed = self.output_projection(block, mixed);
         let mixed = self.rms_norm(block, "post_attention_norm.weight", mixed);
         let attended = self.graph.add(mixed, input);
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         let out = self.gemma4_network(block, attended);
         let out = self.unbound_norm(block, "post_ffw_norm.weight", out);
         let mut stream = self.graph.add(out, attended);
@@ -181,7 +181,7 @@ impl Builder<'_> {
             return dense;
         };
         let dense = self.rms_norm(block, "post_ffw_norm_1.weight", dense);
-        self.graph.stage(Part::Experts, Some(block.index));
+        self.graph.stage(Part::Experts, Some(block.place));
         let input = self.rms_norm(block, "pre_ffw_norm_2.weight", attended);
         let scores = self.graph.map(Op::RmsNorm, attended);
         let scores = self.graph.scale(scores);

@@ -86,7 +86,7 @@ impl Builder<'_> {
     }
 
     fn gemma3n_block(&mut self, block: &Block, inputs: &Inputs, streams: Id) -> Id {
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let predictions = self.predict(block, streams);
         let active = self.slice(predictions, 0);
         let normed = self.rms_norm(block, "attn_norm.weight", active);
@@ -103,7 +103,7 @@ impl Builder<'_> {
         let attended = self.graph.add(mixed, active);
         let attended = self.graph.add(attended, laurel);
         let attended = self.graph.scale(attended);
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         let normed = self.rms_norm(block, "ffn_norm.weight", attended);
         let out = self.gemma3n_network(block, normed);
         let out = self.unbound_norm(block, "post_ffw_norm.weight", out);

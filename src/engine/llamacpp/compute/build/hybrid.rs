@@ -112,7 +112,7 @@ impl Builder<'_> {
         inputs: &Inputs,
         input: Id,
     ) -> Id {
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let normed = self.rms_norm(block, "attn_norm.weight", input);
         if style.axes > 0 && !self.plan.prediction {
             // Qwen's builders compute the norm before anything else of the layer.
@@ -122,16 +122,16 @@ impl Builder<'_> {
         let mut stream = match &block.layer.mixer {
             Mixer::Attention(attention) => self.hybrid_attention(block, attention, inputs, normed),
             Mixer::Mamba2(mamba) => {
-                self.graph.stage(Part::Recurrent, Some(block.index));
+                self.graph.stage(Part::Recurrent, Some(block.place));
                 self.mamba2(block, inputs.states, mamba, normed)
             }
             Mixer::GatedDelta(delta) => {
-                self.graph.stage(Part::Recurrent, Some(block.index));
+                self.graph.stage(Part::Recurrent, Some(block.place));
                 self.gated_delta(block, inputs.states, delta, normed)
             }
             Mixer::AttentionAndMamba2(attention, mamba) => {
                 let attended = self.hybrid_attention(block, attention, inputs, normed);
-                self.graph.stage(Part::Recurrent, Some(block.index));
+                self.graph.stage(Part::Recurrent, Some(block.place));
                 let normed = self.rms_norm(block, "attn_norm.weight", input);
                 let scanned = self.mamba2(block, inputs.states, mamba, normed);
                 let both = self.graph.add(attended, scanned);
@@ -156,7 +156,7 @@ impl Builder<'_> {
         if matches!(block.layer.feed_forward, FeedForward::None) {
             return mixed;
         }
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         let name = if block.weights.get("ffn_norm.weight").is_some() {
             "ffn_norm.weight"
         } else {
@@ -176,7 +176,7 @@ impl Builder<'_> {
         if self.is_last(block) {
             residual = self.graph.get_rows(residual, inputs.out_ids);
         }
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         // Its file names this norm without the ending.
         let normed = self.rms_norm(block, "ffn_norm", residual);
         let activation = self.activation();
@@ -238,12 +238,12 @@ impl Builder<'_> {
 
     fn hybrid_network(&mut self, block: &Block, style: HybridStyle, a: Id) -> Id {
         let activation = self.activation();
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         match &block.layer.feed_forward {
             FeedForward::None => a,
             FeedForward::Dense(_) => self.feed_forward(block, Names::DENSE, activation, false, a),
             FeedForward::Experts(experts) => {
-                self.graph.stage(Part::Experts, Some(block.index));
+                self.graph.stage(Part::Experts, Some(block.place));
                 let routing = style
                     .routing
                     .unwrap_or_else(|| Routing::of(experts, activation));

@@ -48,7 +48,7 @@ impl Builder<'_> {
         bank: &mut Option<Id>,
         input: Id,
     ) -> Id {
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let score = self.weight(block, "attn_res_score.weight");
         let mixed = self.mix_residuals(*bank, score, input);
         let every = self.plan.trunk.residual_blocks;
@@ -65,7 +65,7 @@ impl Builder<'_> {
         self.graph.expand(normed);
         let out = match &block.layer.mixer {
             Mixer::KimiDelta(delta) => {
-                self.graph.stage(Part::Recurrent, Some(block.index));
+                self.graph.stage(Part::Recurrent, Some(block.place));
                 self.kimi_delta(block, inputs.states, delta, normed)
             }
             Mixer::Latent(latent) => self.kimi_latent(block, inputs.cache, latent, normed),
@@ -76,7 +76,7 @@ impl Builder<'_> {
         } else {
             self.graph.add(input, out)
         };
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         let score = self.weight(block, "ffn_res_score.weight");
         let mixed = self.mix_residuals(*bank, score, attended);
         let normed = self.rms_norm(block, "ffn_norm.weight", mixed);
@@ -117,7 +117,7 @@ impl Builder<'_> {
         let FeedForward::Experts(experts) = &block.layer.feed_forward else {
             return self.situ_network(block, Names::DENSE, a);
         };
-        self.graph.stage(Part::Experts, Some(block.index));
+        self.graph.stage(Part::Experts, Some(block.place));
         let low = self.project(block, "ffn_routed_down.weight", a);
         let scores = self.project(block, "ffn_gate_inp.weight", a);
         let routing = Routing::of(experts, self.activation());

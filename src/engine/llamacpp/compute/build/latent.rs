@@ -110,7 +110,7 @@ impl Builder<'_> {
         cache: &CacheInputs,
         out_ids: Id,
     ) -> Id {
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let normed = self.rms_norm(block, "attn_norm.weight", input);
         let Some(latent) = latent(block) else {
             return input;
@@ -124,7 +124,7 @@ impl Builder<'_> {
             stream = self.graph.scale(stream);
         }
         let attended = self.graph.add(stream, residual);
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         let normed = self.rms_norm(block, "ffn_norm.weight", attended);
         let mut out = self.latent_network(block, normed);
         if style.scaled {
@@ -140,7 +140,7 @@ impl Builder<'_> {
             FeedForward::None => a,
             FeedForward::Dense(_) => self.feed_forward(block, Names::DENSE, activation, false, a),
             FeedForward::Experts(experts) => {
-                self.graph.stage(Part::Experts, Some(block.index));
+                self.graph.stage(Part::Experts, Some(block.place));
                 self.experts_with_shared(block, experts, Routing::of(experts, activation), a)
             }
         }

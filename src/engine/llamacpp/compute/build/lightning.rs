@@ -50,7 +50,7 @@ impl Builder<'_> {
     }
 
     fn lightning_block(&mut self, block: &Block, inputs: &Inputs, input: Id) -> Id {
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let normed = self.rms_norm(block, "attn_norm.weight", input);
         let mut stream = match &block.layer.mixer {
             Mixer::Attention(attention) => {
@@ -63,7 +63,7 @@ impl Builder<'_> {
                 self.output_projection(block, mixed)
             }
             Mixer::Lightning(lightning) => {
-                self.graph.stage(Part::Recurrent, Some(block.index));
+                self.graph.stage(Part::Recurrent, Some(block.place));
                 self.lightning(block, inputs, lightning, normed)
             }
             _ => return input,
@@ -74,7 +74,7 @@ impl Builder<'_> {
         }
         let residual = self.graph.scale(residual);
         let attended = self.graph.add(stream, residual);
-        self.graph.stage(Part::Experts, Some(block.index));
+        self.graph.stage(Part::Experts, Some(block.place));
         let normed = self.rms_norm(block, "ffn_norm.weight", attended);
         let FeedForward::Experts(experts) = &block.layer.feed_forward else {
             return normed;

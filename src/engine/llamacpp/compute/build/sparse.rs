@@ -75,7 +75,7 @@ impl Builder<'_> {
         chosen: &mut Option<Id>,
         input: Id,
     ) -> Id {
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let normed = self.rms_norm(block, "attn_norm.weight", input);
         let Some(latent) = latent(block) else {
             return input;
@@ -86,9 +86,9 @@ impl Builder<'_> {
             latent.sparse,
             block.weights.get("indexer.attn_k.weight").is_some(),
         ) {
-            self.graph.stage(Part::Indexer, Some(block.index));
+            self.graph.stage(Part::Indexer, Some(block.place));
             *chosen = Some(self.choose_cells(block, sparse, inputs, low, normed));
-            self.graph.stage(Part::Attention, Some(block.index));
+            self.graph.stage(Part::Attention, Some(block.place));
         }
         let mixed = self.sparse_attention(block, latent, inputs, *chosen, low, normed);
         let (mut stream, mut residual) = (self.output_projection(block, mixed), input);
@@ -96,7 +96,7 @@ impl Builder<'_> {
             (stream, residual) = self.last_rows(inputs.out_ids, stream, residual);
         }
         let attended = self.graph.add(stream, residual);
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         let normed = self.rms_norm(block, "ffn_norm.weight", attended);
         let out = self.latent_network(block, normed);
         self.graph.add(out, attended)

@@ -135,7 +135,7 @@ impl Builder<'_> {
         caches: &Caches,
         out_ids: Id,
     ) -> Id {
-        self.graph.stage(Part::Attention, Some(block.index));
+        self.graph.stage(Part::Attention, Some(block.place));
         let norms = block.layer.norms;
         let kind = norm_op(norms.kind);
         let mut residual = input;
@@ -171,7 +171,7 @@ impl Builder<'_> {
         let in_parallel =
             norms.before_mixer && !norms.before_feed_forward && !norms.after_feed_forward;
         if in_parallel {
-            self.graph.stage(Part::FeedForward, Some(block.index));
+            self.graph.stage(Part::FeedForward, Some(block.place));
             let out = self.network(block, style, parallel);
             let sum = self.graph.add(out, residual);
             return self.graph.add(sum, stream);
@@ -191,7 +191,7 @@ impl Builder<'_> {
     }
 
     fn after_attention(&mut self, block: &Block, style: Style, attended: Id) -> Id {
-        self.graph.stage(Part::FeedForward, Some(block.index));
+        self.graph.stage(Part::FeedForward, Some(block.place));
         if matches!(block.layer.feed_forward, FeedForward::None) {
             return attended;
         }
@@ -234,7 +234,7 @@ impl Builder<'_> {
                 self.feed_forward(block, Names::DENSE, activation, joint, a)
             }
             FeedForward::Experts(experts) => {
-                self.graph.stage(Part::Experts, Some(block.index));
+                self.graph.stage(Part::Experts, Some(block.place));
                 let mut routing = style
                     .routing
                     .unwrap_or_else(|| Routing::of(experts, activation));
