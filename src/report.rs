@@ -88,7 +88,8 @@ pub struct DeviceReport {
     /// Part of `in_use` that further plans take which run beside this one; of main memory that a GPU shares, what this plan
     /// takes of the pool too.
     pub beside: Vec<Neighbour>,
-    /// To be kept free; nothing on the host, which has no hidden user.
+    /// To be kept free beside the terms: of the plan's margin what their overhead does not take already; nothing on the
+    /// host, which has no hidden user.
     pub margin: Bytes,
     /// Terms of this plan.
     pub terms: DeviceTerms,

@@ -2,9 +2,10 @@
 
 use crate::hardware::{Machine, Os};
 use crate::plan::FitOptions;
+use crate::projection::{Category, DeviceTerms};
 use crate::units::Bytes;
 
-/// Memory to keep free on each GPU, for what an engine's buffers do not count and for others.
+/// Memory to keep free on each GPU beside an engine's buffers: for what they do not count, and for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Margin {
     /// As much on each.
@@ -32,12 +33,47 @@ impl Margin {
         }
     }
 
+    /// What of it is to stay free beside everything that is counted, on a device that can hold `capacity`: the engine's own
+    /// fit takes it off what is free before its own overhead is there (`common_params_fit_impl`, `common/fit.cpp`
+    /// 0.6.0-dev), so that this comes out of the margin, and a margin that the overhead may use up leaves room for that.
+    pub fn beside(self, capacity: Bytes, overhead: Overhead) -> Bytes {
+        let margin = self.of(capacity);
+        if margin == Bytes::ZERO {
+            return margin;
+        }
+        margin.max(overhead.most).saturating_sub(overhead.usual)
+    }
+
     /// In bytes, on a device that can hold `capacity`.
     pub fn of(self, capacity: Bytes) -> Bytes {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Percent(percent) => capacity.mul_ratio(u64::from(percent), 100),
         }
+    }
+}
+
+/// What a process takes of a device that none of the engine's buffers count: context of the driver, pools of its kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overhead {
+    /// As counted.
+    pub usual: Bytes,
+    /// The most that is known.
+    pub most: Bytes,
+}
+
+impl Overhead {
+    /// What is counted of it on one device.
+    pub fn of(device: &DeviceTerms) -> Self {
+        let terms = device.terms.iter();
+        let overhead = terms.filter(|term| term.category == Category::Overhead);
+        overhead.fold(Self::default(), |sum, term| {
+            let (_, most) = term.range;
+            Self {
+                usual: sum.usual + term.bytes,
+                most: sum.most + most,
+            }
+        })
     }
 }
 
@@ -74,5 +110,17 @@ mod tests {
             Margin::Percent(5).of(card),
             Bytes::new(24 * (1 << 30) * 5 / 100)
         );
+    }
+
+    #[test]
+    fn overhead_comes_out_of_the_margin() {
+        let card = Bytes::from_gib(24);
+        let [usual, most] = [450, 700].map(Bytes::from_mib);
+        let overhead = Overhead { usual, most };
+        let beside = |mib| Margin::Bytes(Bytes::from_mib(mib)).beside(card, overhead);
+        assert_eq!(beside(1024), Bytes::from_mib(574));
+        // What may be taken is left, however small the margin.
+        assert_eq!(beside(100), Bytes::from_mib(250));
+        assert_eq!(beside(0), Bytes::ZERO);
     }
 }

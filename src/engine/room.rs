@@ -1,6 +1,6 @@
 //! What every device has left beyond its margin.
 
-use super::Margin;
+use super::{Margin, Overhead};
 use crate::hardware::Machine;
 use crate::projection::DeviceTerms;
 use crate::units::Bytes;
@@ -9,13 +9,18 @@ use crate::units::Bytes;
 /// lacks. Main memory has no margin, nor has a card that nothing is on. One memory for both: all of it stands at the GPU.
 pub fn room(machine: &Machine, margin: Margin, devices: &[DeviceTerms]) -> Vec<i64> {
     let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
+    let overhead = |index: usize| {
+        devices
+            .get(index)
+            .map_or_else(Overhead::default, Overhead::of)
+    };
     let total = |index: usize| devices.get(index).map_or(Bytes::ZERO, DeviceTerms::total);
     if let Some(pool) = machine.pool() {
         let host = total(1);
         let left = pool
             .capacity(host)
             .signed_sub(pool.in_use + total(0) + host);
-        let kept = signed(margin.of(pool.gpu.memory.usable));
+        let kept = signed(margin.beside(pool.gpu.memory.usable, overhead(0)));
         return vec![left.saturating_sub(kept), 0];
     }
     let nodes = usize::try_from(machine.nodes.max(1)).unwrap_or(1);
@@ -29,7 +34,7 @@ pub fn room(machine: &Machine, margin: Margin, devices: &[DeviceTerms]) -> Vec<i
                 return 0;
             }
             let left = gpu.memory.usable.signed_sub(gpu.memory.in_use + used);
-            left.saturating_sub(signed(margin.of(gpu.memory.usable)))
+            left.saturating_sub(signed(margin.beside(gpu.memory.usable, overhead(index))))
         })
         .collect();
     let host = total(room.len());

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Beside, DeviceKind, DeviceReport, Neighbour, Request};
-use crate::engine::Margin;
+use crate::engine::{Margin, Overhead};
 use crate::hardware::{Machine, Pool};
 use crate::projection::DeviceTerms;
 use crate::units::Bytes;
@@ -75,6 +75,7 @@ fn plain(machine: &Machine, margin: Margin, terms: &[DeviceTerms]) -> Vec<Device
         return pooled(machine, &pool, margin, terms);
     }
     let mut terms = terms.iter().cloned();
+    let mut next = || terms.next().unwrap_or_default();
     let mut reports = Vec::with_capacity(machine.gpus.len() + 1);
     for node in 0..machine.nodes.max(1) {
         for (index, gpu) in machine.gpus.iter().enumerate() {
@@ -83,6 +84,7 @@ fn plain(machine: &Machine, margin: Margin, terms: &[DeviceTerms]) -> Vec<Device
             } else {
                 format!("node{node}/gpu{index}")
             };
+            let terms = next();
             reports.push(DeviceReport {
                 id,
                 kind: if gpu.unified {
@@ -95,16 +97,12 @@ fn plain(machine: &Machine, margin: Margin, terms: &[DeviceTerms]) -> Vec<Device
                 driver_total: gpu.memory.total,
                 in_use: gpu.memory.in_use,
                 beside: Vec::new(),
-                margin: margin.of(gpu.memory.usable),
-                terms: terms.next().unwrap_or_default(),
+                margin: margin.beside(gpu.memory.usable, Overhead::of(&terms)),
+                terms,
             });
         }
     }
-    reports.push(host(
-        machine,
-        machine.host.in_use,
-        terms.next().unwrap_or_default(),
-    ));
+    reports.push(host(machine, machine.host.in_use, next()));
     reports
 }
 
@@ -116,6 +114,7 @@ fn pooled(
     terms: &[DeviceTerms],
 ) -> Vec<DeviceReport> {
     let beside = terms.iter().skip(1).map(DeviceTerms::total).sum();
+    let overhead = terms.first().map_or_else(Overhead::default, Overhead::of);
     let mut all: Vec<_> = terms
         .iter()
         .flat_map(|device| device.terms.iter().cloned())
@@ -129,7 +128,7 @@ fn pooled(
         driver_total: pool.bytes,
         in_use: pool.in_use,
         beside: Vec::new(),
-        margin: margin.of(pool.gpu.memory.usable),
+        margin: margin.beside(pool.gpu.memory.usable, overhead),
         terms: DeviceTerms { terms: all },
     };
     let taken = pool.in_use + pool.total();

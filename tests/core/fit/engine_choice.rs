@@ -7,8 +7,6 @@ use plimsoll::engine::{Engine as _, Inputs, Margin, Memo, Outcome, room};
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
 use plimsoll::plan::{Settings, Value};
-use plimsoll::projection::Category;
-use plimsoll::units::Bytes;
 use serde_json::Value as Json;
 
 use super::{Case, integer, names};
@@ -26,23 +24,6 @@ fn automatic(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo)
         margin: Margin::DEFAULT,
         memo,
     })
-}
-
-/// The engine sees what is free after its own context is there; the plan's machine is the one before that.
-fn before_context(machine: &Machine, outcome: &Outcome) -> Machine {
-    let mut machine = machine.clone();
-    let devices = &outcome.projection.peak_moment().unwrap().devices;
-    for (gpu, device) in machine.gpus.iter_mut().zip(devices) {
-        let overhead: Bytes = device
-            .terms
-            .iter()
-            .filter(|term| term.category == Category::Overhead)
-            .map(|term| term.bytes)
-            .sum();
-        gpu.memory.usable += overhead;
-        gpu.memory.total += overhead;
-    }
-    machine
 }
 
 /// Layers on GPUs, and layers that leave experts elsewhere.
@@ -65,7 +46,6 @@ fn check(row: &Json, memo: &Memo) -> Option<Result<(), String>> {
     } = Question::parse(row)?;
     let model = preset_with(&preset, trained)?;
     let theirs = automatic(&model, &machine, &settings, memo);
-    let machine = before_context(&machine, &theirs);
     // What the engine leaves alone is pinned; so is the number of slots, which it chooses beforehand.
     let mut pinned = names(&[
         "parallel",

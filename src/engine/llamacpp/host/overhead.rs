@@ -1,6 +1,7 @@
 //! Memory of a process that none of the engine's buffers count.
 
 use super::context::Context;
+use crate::engine::Overhead;
 use crate::hardware::{Gpu, Os, Vendor};
 use crate::model::{FeedForward, Model, product};
 use crate::projection::{Category, Part, Term, Why};
@@ -28,15 +29,23 @@ pub(in super::super) fn gpu_overhead_bytes(
     os: Os,
     width: u64,
     micro_batch: u64,
-) -> Bytes {
+) -> Overhead {
+    let context = Context::of(gpu, os);
     let pools = Pools::of(gpu, width, micro_batch);
-    gpu_context_bytes(gpu, os) + pools.map_or(Bytes::ZERO, Pools::usual)
+    let [usual, most] = [Pools::usual, Pools::most].map(|of| pools.map_or(Bytes::ZERO, of));
+    Overhead {
+        usual: context.usual + usual,
+        most: context.high + most,
+    }
 }
 
 /// Part of it that is there before anything runs: the context of the driver.
 pub(in super::super) fn gpu_context_bytes(gpu: &Gpu, os: Os) -> Bytes {
     Context::of(gpu, os).usual
 }
+
+/// The driver's granularity, 2 MiB on every card.
+const STEP: u64 = 2 * MIB;
 
 /// What kernels of the CUDA code, which HIP builds too, take as batches run.
 #[derive(Clone, Copy)]
@@ -77,6 +86,11 @@ impl Pools {
         self.workspace + inputs
     }
 
+    /// In whole steps of the driver's granularity.
+    fn most(self) -> Bytes {
+        self.usual().align_up(STEP)
+    }
+
     fn term(self, width: u64, micro_batch: u64) -> Term {
         let template = if self.virtual_memory {
             "{workspace} of cuBLAS workspace + {tokens} tokens × {width} inputs of the widest matrix in 8 bits, taken as \
@@ -85,9 +99,6 @@ impl Pools {
             "{workspace} of BLAS workspace + {tokens} tokens × {width} inputs of the widest matrix in 8 bits with a \
              twentieth to spare, taken as the first batches run; blocks are kept, and longer prompts add more"
         };
-        // The driver's granularity, 2 MiB on every card.
-        let step = Bytes::new(2 * MIB);
-        let most = self.usual().align_up(step.get());
         let why = Why::new(
             super::loading::POOLS,
             template,
@@ -96,8 +107,8 @@ impl Pools {
         .with("workspace", self.workspace)
         .with("tokens", micro_batch)
         .with("width", width)
-        .with("step", step);
-        ranged(self.usual(), (Bytes::ZERO, most), why)
+        .with("step", Bytes::new(STEP));
+        ranged(self.usual(), (Bytes::ZERO, self.most()), why)
     }
 }
 

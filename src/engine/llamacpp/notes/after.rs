@@ -1,14 +1,14 @@
 //! What only the finished projection shows.
 
 use super::set_number;
-use crate::engine::Margin;
 use crate::engine::llamacpp::compute::Exactness;
 use crate::engine::llamacpp::config::{Config, Flash, Shape};
 use crate::engine::llamacpp::host::{HostWeights, Loader};
 use crate::engine::llamacpp::kv_cache;
+use crate::engine::{Margin, Overhead};
 use crate::hardware::Machine;
 use crate::plan::Value;
-use crate::projection::{Category, DeviceTerms, Fix, Note, grouped};
+use crate::projection::{DeviceTerms, Fix, Note, grouped};
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -179,30 +179,26 @@ fn margin(seen: &Seen<'_>, notes: &mut Vec<Note>) {
         let used = seen.machine.gpus.iter().zip(seen.devices);
         used.filter(|(_, terms)| terms.total() != Bytes::ZERO)
             .map(|(gpu, terms)| {
-                let overhead: Bytes = terms
-                    .terms
-                    .iter()
-                    .filter(|term| term.category == Category::Overhead)
-                    .map(|term| term.bytes)
-                    .sum();
+                let overhead = Overhead::of(terms);
                 let free = gpu.memory.usable.saturating_sub(gpu.memory.in_use);
-                let kept = seen.margin.of(gpu.memory.usable);
-                (free, terms.total() + kept, overhead)
+                let buffers = terms.total().saturating_sub(overhead.usual);
+                let by_engine = buffers + seen.margin.of(gpu.memory.usable);
+                let by_us = terms.total() + seen.margin.beside(gpu.memory.usable, overhead);
+                (free, by_engine, by_us, overhead)
             })
     };
-    let kept = gpus().all(|(free, wanted, overhead)| wanted.saturating_sub(overhead) <= free);
-    let tightest = gpus().find(|(free, wanted, _)| wanted > free);
+    let kept = gpus().all(|(free, by_engine, ..)| by_engine <= free);
+    let tightest = gpus().find(|(free, _, by_us, _)| by_us > free);
     if let Some((.., overhead)) = tightest
         && seen.fitted
         && kept
     {
-        let margin = seen.margin;
+        let (margin, most) = (seen.margin, overhead.most);
         notes.push(Note::hint(
             crate::report::MARGIN_KEPT_BY_ENGINE,
             format!(
-                "The engine chose the layers so that {margin} stay free beside its own buffers. {overhead} of that go to \
-                 the driver's context and pools, counted here as overhead: less than the margin is left, as the engine \
-                 means it."
+                "The engine chose the layers so that {margin} stay free beside its own buffers. The driver's context and \
+                 pools come out of that, and may take {most}: more than is kept."
             ),
         ));
     }
