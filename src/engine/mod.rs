@@ -15,7 +15,7 @@ pub mod traffic;
 pub mod llamacpp;
 pub mod ollama;
 
-pub use margin::{Margin, left_to_system};
+pub use margin::{Margin, Overhead, left_to_system};
 pub use meaning::carry_over;
 pub use memo::Memo;
 pub use remedy::{Remedy, Step};
@@ -63,6 +63,11 @@ pub trait Engine: Sync {
 
     /// What the engine would allocate. Total: odd input gives notes, and `refused` where the engine would not start.
     fn project(&self, inputs: &Inputs<'_>) -> Outcome;
+
+    /// The same without how far the plan could go (`max_context_tokens`, `max_batch`), which takes longest to find out.
+    fn project_as_is(&self, inputs: &Inputs<'_>) -> Outcome {
+        self.project(inputs)
+    }
 
     /// Bytes that every device has left, GPUs in plan order and the host last; negative where they lack. Much cheaper
     /// than a projection: no reasons, no limits. `None` where the engine would not start.

@@ -85,6 +85,8 @@ pub enum Effort {
     Possible,
     /// The one with most on the GPUs.
     Best,
+    /// The same, and where none fits what the one that comes closest lacks, to the byte.
+    Closest,
 }
 
 /// What is asked of an arrangement.

@@ -180,7 +180,7 @@ fn unsearchable(request: &FitRequest<'_>) -> String {
 }
 
 fn refusal(request: &FitRequest<'_>) -> Option<String> {
-    let outcome = request.engine.project(&request.inputs);
+    let outcome = request.engine.project_as_is(&request.inputs);
     let mut notes = outcome.notes.into_iter();
     let error = notes.find(|note| note.severity == Severity::Error)?;
     Some(format!("Nothing fits: {}", error.message))
@@ -188,9 +188,6 @@ fn refusal(request: &FitRequest<'_>) -> Option<String> {
 
 /// Not even the least fits, or the engine refuses.
 fn too_small(request: &FitRequest<'_>) -> String {
-    if let Some(refusal) = refusal(request) {
-        return refusal;
-    }
     let explorer = Explorer::new(request);
     let least = explorer.and_then(|mut explorer| ladder::least(&mut explorer));
     let lacking = least.as_ref().and_then(|least| {
@@ -210,6 +207,6 @@ fn too_small(request: &FitRequest<'_>) -> String {
             probe.weights,
             grouped(probe.context_per_slot)
         ),
-        None => "Nothing fits on this machine.".to_owned(),
+        None => refusal(request).unwrap_or_else(|| "Nothing fits on this machine.".to_owned()),
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn lacks(request: &FitRequest<'_>, found: &Found) -> Option<Vec<Bytes
         settings: &found.arrangement.settings,
         ..request.inputs
     };
-    let outcome = request.engine.project(&inputs);
+    let outcome = request.engine.project_as_is(&inputs);
     if outcome.refused || outcome.projection.moments.is_empty() {
         return None;
     }
@@ -150,7 +150,7 @@ fn figures(request: &FitRequest<'_>, found: &Found) -> Figures {
 
 /// Bytes left per device at the peak of the full projection, as a report of it says.
 fn free(request: &FitRequest<'_>, inputs: &Inputs<'_>) -> Vec<i64> {
-    let projection = request.engine.project(inputs).projection;
+    let projection = request.engine.project_as_is(inputs).projection;
     let Some(moment) = projection.moments.get(projection.peak) else {
         return Vec::new();
     };

@@ -5,11 +5,11 @@ use super::compute::Purpose;
 use super::config::{CELL_PADDING, Config, Context, Shape, SplitMode};
 use super::host::{gpu_context_bytes, gpu_overhead_bytes, host_overhead_bytes};
 use super::kv_cache;
-use super::measure::Measured;
+use super::measure::{Contents, Measured};
 use super::parts::{Parts, parts};
 use super::subject::Subject;
 use super::terms::AllReduce;
-use crate::engine::Margin;
+use crate::engine::{Margin, Overhead, left_to_system};
 use crate::projection::Category;
 use crate::units::Bytes;
 
@@ -93,8 +93,7 @@ pub(super) fn exceeds_everything(subject: &Subject<'_>, config: &Config) -> bool
     if !matches!(config.split_mode, SplitMode::Layer | SplitMode::None) {
         return false;
     }
-    let rows = subject.table.rows.iter().filter(|row| row.tensor.loaded);
-    let least: Bytes = rows.map(|row| row.gpu_bytes.min(row.host_bytes)).sum();
+    let least = least_weights(subject);
     let machine = subject.inputs.machine;
     let gpus = subject.devices.iter().map(|device| {
         let memory = device.gpu.memory;
@@ -102,6 +101,12 @@ pub(super) fn exceeds_everything(subject: &Subject<'_>, config: &Config) -> bool
     });
     let free = gpus.sum::<Bytes>() + machine.host.ram.saturating_sub(machine.host.in_use);
     least > free
+}
+
+/// Every tensor once, where it takes least.
+fn least_weights(subject: &Subject<'_>) -> Bytes {
+    let rows = subject.table.rows.iter().filter(|row| row.tensor.loaded);
+    rows.map(|row| row.gpu_bytes.min(row.host_bytes)).sum()
 }
 
 /// Whether a longer context fits even if the compute buffers grew in proportion. They grow by less: some of what is in
@@ -180,6 +185,69 @@ pub(super) fn room(subject: &Subject<'_>, measured: &Measured, margin: Margin) -
     left(subject, measured, measured.shape, &measured.used(), margin)
 }
 
+/// What is left with the contents alone, without compute buffers and what else comes beside them: it will be less.
+pub(super) fn most_left(subject: &Subject<'_>, contents: &Contents, margin: Margin) -> Vec<i64> {
+    let machine = subject.inputs.machine;
+    let least = subject.least(contents);
+    let free = free_for_buffers(subject, contents.shape, margin);
+    let mut left: Vec<i64> = free
+        .iter()
+        .zip(&least)
+        .map(|(free, least)| free.saturating_sub(*least))
+        .collect();
+    let host = machine.host.ram.signed_sub(machine.host.in_use);
+    left.push(host.saturating_sub(least.last().copied().unwrap_or(0)));
+    left
+}
+
+/// Whether weights and caches are more than all devices together have room for: then no place of any layer makes the plan
+/// fit.
+pub(super) fn fits_nowhere(
+    subject: &Subject<'_>,
+    config: &Config,
+    contents: &Contents,
+    margin: Margin,
+) -> bool {
+    let machine = subject.inputs.machine;
+    if machine.pool().is_some() || !matches!(config.split_mode, SplitMode::Layer | SplitMode::None)
+    {
+        return false;
+    }
+    let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
+    // A card that is not used keeps nothing free.
+    let gpus = free_for_buffers(subject, contents.shape, margin);
+    let gpus = gpus.into_iter().map(|free| free.max(0));
+    let host = machine.host.ram.saturating_sub(machine.host.in_use);
+    let host = signed(host.saturating_sub(left_to_system(machine)));
+    let free = gpus.fold(host, i64::saturating_add);
+    signed(least_weights(subject) + contents.context()) > free
+}
+
+/// What every GPU has for buffers.
+fn free_for_buffers(subject: &Subject<'_>, shape: Shape, margin: Margin) -> Vec<i64> {
+    let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
+    let devices = subject.devices.iter().zip(overheads(subject, shape));
+    devices
+        .map(|(device, overhead)| {
+            let memory = device.gpu.memory;
+            let kept = overhead.usual + margin.beside(memory.usable, overhead);
+            memory
+                .usable
+                .signed_sub(memory.in_use)
+                .saturating_sub(signed(kept))
+        })
+        .collect()
+}
+
+/// What the process takes of every GPU beside its buffers.
+fn overheads(subject: &Subject<'_>, shape: Shape) -> Vec<Overhead> {
+    let (os, width) = (subject.inputs.machine.os, subject.width);
+    let devices = subject.devices.iter();
+    devices
+        .map(|device| gpu_overhead_bytes(device.gpu, os, width, shape.micro_batch))
+        .collect()
+}
+
 /// What is left of what every device has free, given what is used.
 fn left(
     subject: &Subject<'_>,
@@ -191,32 +259,31 @@ fn left(
     let machine = subject.inputs.machine;
     let model = subject.inputs.model;
     let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
-    let on_gpus: Vec<i64> = subject
-        .devices
+    let overheads: Vec<Overhead> = overheads(subject, shape);
+    let on_gpus: Vec<i64> = overheads
         .iter()
         .zip(used)
-        .map(|(device, used)| {
-            let micro_batch = shape.micro_batch;
-            let overhead = gpu_overhead_bytes(device.gpu, machine.os, subject.width, micro_batch);
+        .map(|(overhead, used)| {
             let together = if measured.splits_tensors() {
                 AllReduce::SCRATCH
             } else {
                 Bytes::ZERO
             };
-            used.total.saturating_add(signed(overhead + together))
+            used.total.saturating_add(signed(overhead.usual + together))
         })
         .collect();
     let mut left: Vec<i64> = subject
         .devices
         .iter()
         .zip(&on_gpus)
-        .map(|(device, used)| {
+        .zip(&overheads)
+        .map(|((device, used), overhead)| {
             let memory = device.gpu.memory;
             memory
                 .usable
                 .signed_sub(memory.in_use)
                 .saturating_sub(*used)
-                .saturating_sub(signed(margin.of(memory.usable)))
+                .saturating_sub(signed(margin.beside(memory.usable, *overhead)))
         })
         .collect();
     let host = used.last().copied().unwrap_or_default();
@@ -229,16 +296,18 @@ fn left(
         // What the GPU takes of one memory is gone for the processor, and the margin is one of the GPU.
         Some(pool) => {
             let sum = |sum: i64, used: i64| sum.saturating_add(used);
+            let kept = |overhead| signed(margin.beside(pool.gpu.memory.usable, overhead));
+            let overhead = overheads.first().copied().unwrap_or_default();
             let run = on_gpus.iter().copied().fold(running, sum);
             let load = subject.devices.iter().zip(used).map(|(device, used)| {
                 let context = gpu_context_bytes(device.gpu, machine.os);
-                used.model.saturating_add(signed(context))
+                used.model.saturating_add(signed(context.usual))
             });
-            let free = pool
-                .bytes
-                .signed_sub(pool.in_use)
-                .saturating_sub(signed(margin.of(pool.gpu.memory.usable)));
-            (free, run.max(load.fold(loading, sum)))
+            let load = load.fold(loading, sum);
+            let context = gpu_context_bytes(pool.gpu, machine.os);
+            let run = run.saturating_add(kept(overhead));
+            let load = load.saturating_add(kept(context));
+            (pool.bytes.signed_sub(pool.in_use), run.max(load))
         }
         None => (
             machine.host.ram.signed_sub(machine.host.in_use),

@@ -31,6 +31,24 @@ pub(super) struct Measured {
     pub(super) parts: Parts,
 }
 
+/// What a configuration puts on devices before there are graphs.
+pub(super) struct Contents {
+    pub(super) shape: Shape,
+    pub(super) placed: Arc<Placed>,
+    caches: Vec<kv_cache::Group>,
+    states: Vec<recurrent::Group>,
+}
+
+impl Contents {
+    /// Caches and states over all devices.
+    pub(super) fn context(&self) -> Bytes {
+        let caches = self.caches.iter().map(|group| group.bytes);
+        caches
+            .chain(self.states.iter().map(|group| group.bytes))
+            .sum()
+    }
+}
+
 impl Subject<'_> {
     /// What this configuration takes; `overflows` are tensor overrides of the engine's own fit, whose compute buffers
     /// are those of a dry run.
@@ -43,10 +61,12 @@ impl Subject<'_> {
         overflows: &[Overflow],
         purpose: Purpose,
     ) -> Result<Measured, placement::Error> {
-        let shape = config.shape(self.trained);
-        let placed = self.place(config, overflows)?;
-        let caches = self.caches(config, &placed);
-        let states = self.states(config, shape, &placed);
+        let Contents {
+            shape,
+            placed,
+            caches,
+            states,
+        } = self.contents(config, overflows)?;
         let compute = self.compute(config, shape, &placed, !overflows.is_empty(), purpose);
         let loader = self.loader(config);
         let host_weights = self.host_weights(loader, &placed);
@@ -68,26 +88,40 @@ impl Subject<'_> {
         })
     }
 
-    /// The least that every GPU then holds, the host last: weights, caches and states, without compute buffers.
+    /// Weights, caches and states in their places: much cheaper than the graphs.
     ///
     /// # Errors
     /// Tensors cannot be placed as asked.
-    pub(super) fn least(
+    pub(super) fn contents(
         &self,
         config: &Config,
         overflows: &[Overflow],
-    ) -> Result<Vec<i64>, placement::Error> {
+    ) -> Result<Contents, placement::Error> {
         let shape = config.shape(self.trained);
         let placed = self.place(config, overflows)?;
-        let caches = self.caches(config, &placed);
-        let states = self.states(config, shape, &placed);
+        Ok(Contents {
+            shape,
+            caches: self.caches(config, &placed),
+            states: self.states(config, shape, &placed),
+            placed,
+        })
+    }
+
+    /// The least that every GPU then holds, the host last: the contents, without compute buffers.
+    pub(super) fn least(&self, contents: &Contents) -> Vec<i64> {
+        let Contents {
+            shape: _,
+            placed,
+            caches,
+            states,
+        } = contents;
         let gpus = self.devices.len();
         let devices = (0..=gpus).map(|position| (position < gpus).then_some(position));
         let least = devices.map(|home| {
-            let context = context(&caches, &states, home);
+            let context = context(caches, states, home);
             i64::try_from((placed.on(home) + context).get()).unwrap_or(i64::MAX)
         });
-        Ok(least.collect())
+        least.collect()
     }
 }
 

@@ -89,6 +89,10 @@ impl Engine for LlamaCpp {
         project::project(inputs, project::Extent::Full)
     }
 
+    fn project_as_is(&self, inputs: &Inputs<'_>) -> Outcome {
+        project::project(inputs, project::Extent::WithoutLimits)
+    }
+
     fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>> {
         // What is kept free counts for good plans, not for possible ones.
         remedies::room(inputs, Margin::NONE)

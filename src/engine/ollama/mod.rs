@@ -73,6 +73,11 @@ impl Engine for Ollama {
         project::project(inputs)
     }
 
+    fn project_as_is(&self, inputs: &Inputs<'_>) -> Outcome {
+        let (outcome, _) = project::project_as_is(inputs, &translate::translate(inputs));
+        outcome
+    }
+
     fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>> {
         project::room(inputs, Margin::NONE)
     }

@@ -17,32 +17,38 @@ use crate::projection::{DeviceTerms, Severity};
 /// What Ollama would make of a plan.
 pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
     let translation = translate(inputs);
-    let mut outcome = base::project(&translation.inputs(inputs));
-    let layers = outcome.resolved.get("n_gpu_layers").cloned();
-    let flash = outcome.resolved.get("flash_attn").cloned();
-    let overrides = outcome.resolved.get("override_tensor");
-    let whole = matches!(overrides, Some(Value::List(rules)) if rules.is_empty())
-        && are_all(&translation, layers.as_ref());
-    for moment in &mut outcome.projection.moments {
-        let devices = std::mem::take(&mut moment.devices);
-        moment.devices = translation.expand(inputs.machine, devices, |_| DeviceTerms::default());
-    }
-    if let Some(traffic) = &mut outcome.traffic {
-        spread_out(inputs, &translation, traffic);
-    }
-    outcome.notes = notes::notes(inputs, &translation, outcome.notes);
-    outcome.refused = outcome
-        .notes
-        .iter()
-        .any(|note| note.severity == Severity::Error)
-        || outcome.refused;
-    outcome.resolved = resolved(inputs, &translation, layers, flash);
+    let (mut outcome, whole) = project_as_is(inputs, &translation);
     if !outcome.refused {
         let limits = limits::limits(inputs, &translation, whole);
         outcome.derived.max_context_tokens = limits.context;
         outcome.derived.max_batch = limits.users;
     }
     outcome
+}
+
+/// The same without how far the plan could go, and whether everything is on GPUs.
+pub(super) fn project_as_is(inputs: &Inputs<'_>, translation: &Translation<'_>) -> (Outcome, bool) {
+    let mut outcome = base::project(&translation.inputs(inputs));
+    let layers = outcome.resolved.get("n_gpu_layers").cloned();
+    let flash = outcome.resolved.get("flash_attn").cloned();
+    let overrides = outcome.resolved.get("override_tensor");
+    let whole = matches!(overrides, Some(Value::List(rules)) if rules.is_empty())
+        && are_all(translation, layers.as_ref());
+    for moment in &mut outcome.projection.moments {
+        let devices = std::mem::take(&mut moment.devices);
+        moment.devices = translation.expand(inputs.machine, devices, |_| DeviceTerms::default());
+    }
+    if let Some(traffic) = &mut outcome.traffic {
+        spread_out(inputs, translation, traffic);
+    }
+    outcome.notes = notes::notes(inputs, translation, outcome.notes);
+    outcome.refused = outcome
+        .notes
+        .iter()
+        .any(|note| note.severity == Severity::Error)
+        || outcome.refused;
+    outcome.resolved = resolved(inputs, translation, layers, flash);
+    (outcome, whole)
 }
 
 /// Is it every layer of the file?

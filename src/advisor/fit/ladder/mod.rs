@@ -87,7 +87,7 @@ pub(super) fn least(explorer: &mut Explorer<'_>) -> Option<Arrangement> {
         cache: ladder.all_caches.last().copied()?,
         load: ladder.loads.last().copied()?,
     };
-    let least = explorer.arrange(&point, Residency::Anywhere, Effort::Best);
+    let least = explorer.arrange(&point, Residency::Anywhere, Effort::Closest);
     least.cloned()
 }
 

@@ -2,6 +2,7 @@
 
 use super::trial::{self, Trial};
 use crate::engine::Inputs;
+use crate::engine::search::{Ask, Effort};
 use crate::model::FeedForward;
 use crate::plan::{Settings, Value};
 
@@ -37,16 +38,20 @@ pub(super) struct Desk<'a> {
     pub(super) inputs: Inputs<'a>,
     base: Settings,
     pinned: &'a [String],
+    /// What is hopeless is worked out, too.
+    exact: bool,
 }
 
 impl<'a> Desk<'a> {
-    pub(super) fn new(inputs: &Inputs<'a>, pinned: &'a [String]) -> Self {
+    pub(super) fn new(inputs: &Inputs<'a>, ask: &Ask<'a>) -> Self {
+        let pinned = ask.pinned;
         let mut base = inputs.settings.clone();
         base.retain(|name, _| pinned.contains(name) || !is_placement(name));
         Self {
             inputs: *inputs,
             base,
             pinned,
+            exact: ask.effort == Effort::Closest,
         }
     }
 
@@ -58,7 +63,16 @@ impl<'a> Desk<'a> {
                 settings.insert((*name).to_owned(), value.clone());
             }
         }
-        Trial::new(&self.inputs, settings)
+        Trial::new(&self.inputs, settings, self.exact)
+    }
+
+    /// The same trial with its graphs, where it was hopeless.
+    pub(super) fn worked_out(&self, trial: &Trial) -> Option<Trial> {
+        if trial.hopeless {
+            Trial::new(&self.inputs, trial.settings.clone(), true)
+        } else {
+            Some(trial.clone())
+        }
     }
 
     pub(super) fn is_open(&self, name: &str) -> bool {

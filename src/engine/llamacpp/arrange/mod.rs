@@ -18,7 +18,7 @@ use trial::Trial;
 
 /// The placement asked for; where it does not fit, what comes closest.
 pub(super) fn arrange(inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement> {
-    let desk = Desk::new(inputs, ask.pinned);
+    let desk = Desk::new(inputs, ask);
     let trial = placed(&desk, ask)?;
     Some(Arrangement {
         settings: trial.settings,
@@ -28,7 +28,7 @@ pub(super) fn arrange(inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement>
 
 /// What comes of settings as they are.
 pub(super) fn probe(inputs: &Inputs<'_>) -> Option<Probe> {
-    Some(Trial::new(inputs, inputs.settings.clone())?.probe)
+    Some(Trial::new(inputs, inputs.settings.clone(), true)?.probe)
 }
 
 fn placed(desk: &Desk<'_>, ask: &Ask<'_>) -> Option<Trial> {
@@ -36,8 +36,8 @@ fn placed(desk: &Desk<'_>, ask: &Ask<'_>) -> Option<Trial> {
         return desk.trial(&[]);
     }
     let whole = desk.trial(&[desk.all_layers()])?;
-    let best = ask.effort == Effort::Best;
-    if whole.gpus == 0 {
+    let best = ask.effort != Effort::Possible;
+    if whole.gpus == 0 || whole.nowhere {
         return Some(whole);
     }
     let whole = everything(desk, whole);
@@ -63,7 +63,7 @@ fn placed(desk: &Desk<'_>, ask: &Ask<'_>) -> Option<Trial> {
 /// Everything on GPUs, by a split of our own where the engine's does not fit or ignores that one card is faster.
 fn everything(desk: &Desk<'_>, whole: Trial) -> Trial {
     let uneven = desk.gpus_differ();
-    if whole.gpus < 2 || whole.probe.fits() && !uneven {
+    if whole.gpus < 2 || whole.hopeless || whole.probe.fits() && !uneven {
         return whole;
     }
     let split = spread::spread(desk, &whole, Spread::Whole);
@@ -91,7 +91,7 @@ fn experts_in_ram(
     if possible && !best && none_kept.probe.fits() {
         return Some(none_kept);
     }
-    if whole.gpus > 1 && desk.may_spread() {
+    if whole.gpus > 1 && desk.may_spread() && !none_kept.hopeless {
         let spread = spread::spread(desk, &none_kept, Spread::Experts);
         if let Some(spread) = spread {
             return Some(spread);
@@ -130,7 +130,9 @@ fn layers_in_ram(desk: &Desk<'_>, closest: &Trial, best: bool) -> Option<Trial> 
         return Some(none);
     }
     if closest.gpus > 1 && desk.may_spread() {
-        let spread = spread::spread(desk, closest, Spread::Layers);
+        let spread = desk
+            .worked_out(closest)
+            .and_then(|closest| spread::spread(desk, &closest, Spread::Layers));
         if spread.is_some() {
             return spread;
         }

@@ -3,9 +3,9 @@
 use super::super::accepted::accepted;
 use super::super::auto;
 use super::super::compute::Purpose;
-use super::super::config::{self, Config, GpuLayers};
+use super::super::config::{self, Config, GpuLayers, Shape};
 use super::super::limits;
-use super::super::measure::Measured;
+use super::super::placed::Placed;
 use super::super::placement::Device;
 use super::super::subject::Subject;
 use super::super::tensors::Layer;
@@ -23,11 +23,16 @@ pub(super) struct Trial {
     pub(super) gpus: usize,
     /// What each GPU could hold of weights and caches, with the compute buffers as they are.
     pub(super) capacity: Vec<i64>,
+    /// Weights and caches alone are more than all GPUs together have room for: whatever else is done with them they do not
+    /// fit, and their graphs were not made.
+    pub(super) hopeless: bool,
+    /// They are more than all devices together have room for, main memory included.
+    pub(super) nowhere: bool,
 }
 
 impl Trial {
-    /// Tries settings; `None` where the engine would not start.
-    pub(super) fn new(inputs: &Inputs<'_>, settings: Settings) -> Option<Self> {
+    /// Tries settings; `None` where the engine would not start. What is hopeless is not worked out, but where `exact`.
+    pub(super) fn new(inputs: &Inputs<'_>, settings: Settings, exact: bool) -> Option<Self> {
         let inputs = Inputs {
             settings: &settings,
             ..*inputs
@@ -36,12 +41,30 @@ impl Trial {
         let mut config = asked.clone();
         let fitted = auto::choose(&subject, &mut config, &mut Vec::new());
         let spilled = auto::spilled(&subject, fitted.as_ref());
+        let moves = auto::moves_layers(&subject, &asked);
+        if !exact && !moves {
+            let contents = subject.contents(&config, &spilled).ok()?;
+            let room = limits::most_left(&subject, &contents, inputs.margin);
+            let gpus = subject.devices.len();
+            let on_gpus = room.iter().take(gpus);
+            let hopeless = on_gpus.fold(0_i64, |sum, left| sum.saturating_add(*left)) < 0;
+            if hopeless {
+                let probe = probe(&subject, &config, (&contents.placed, contents.shape), room);
+                return Some(Self {
+                    probe,
+                    gpus,
+                    capacity: vec![0; gpus],
+                    hopeless,
+                    nowhere: limits::fits_nowhere(&subject, &config, &contents, inputs.margin),
+                    settings,
+                });
+            }
+        }
         let measured = subject
             .measure(&config, &spilled, Purpose::Allocation)
             .ok()?;
         // The engine itself fills GPUs up to the margin, by its own buffers alone.
-        let fills_margin =
-            auto::moves_layers(&subject, &asked) && keeps_margin(&subject, &config, &spilled);
+        let fills_margin = moves && keeps_margin(&subject, &config, &spilled);
         let margin = if fills_margin {
             Margin::NONE
         } else {
@@ -65,8 +88,10 @@ impl Trial {
         Some(Self {
             probe: Probe {
                 fills_margin,
-                ..probe(&subject, &config, &measured, room)
+                ..probe(&subject, &config, (&measured.placed, measured.shape), room)
             },
+            hopeless: false,
+            nowhere: false,
             gpus: subject.devices.len(),
             capacity,
             settings,
@@ -97,9 +122,14 @@ fn keeps_margin(subject: &Subject<'_>, config: &Config, spilled: &[auto::Overflo
     })
 }
 
-fn probe(subject: &Subject<'_>, config: &Config, measured: &Measured, room: Vec<i64>) -> Probe {
+fn probe(
+    subject: &Subject<'_>,
+    config: &Config,
+    (placed, shape): (&Placed, Shape),
+    room: Vec<i64>,
+) -> Probe {
     let table = &subject.table;
-    let placement = &measured.placed.placement;
+    let placement = &placed.placement;
     let on_gpu = |device: &&Device| device.gpu().is_some();
     let layers = placement.blocks.iter().filter(on_gpu).count() + {
         let output = [placement.output];
@@ -116,7 +146,6 @@ fn probe(subject: &Subject<'_>, config: &Config, measured: &Measured, room: Vec<
     }
     let total = placement.total().get();
     let on_gpus: Bytes = placement.gpus.iter().map(|share| share.bytes).sum();
-    let shape = measured.shape;
     Probe {
         room,
         fills_margin: false,

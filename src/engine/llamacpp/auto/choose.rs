@@ -196,8 +196,8 @@ impl DryRun for Run<'_> {
         let config = applied(self.config, candidate);
         let rules = self.rules(candidate);
         self.subject
-            .least(&config, &rules)
-            .unwrap_or_else(|_| Vec::new())
+            .contents(&config, &rules)
+            .map_or_else(|_| Vec::new(), |contents| self.subject.least(&contents))
     }
 }
 

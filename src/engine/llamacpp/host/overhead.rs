@@ -30,18 +30,22 @@ pub(in super::super) fn gpu_overhead_bytes(
     width: u64,
     micro_batch: u64,
 ) -> Overhead {
-    let context = Context::of(gpu, os);
+    let context = gpu_context_bytes(gpu, os);
     let pools = Pools::of(gpu, width, micro_batch);
     let [usual, most] = [Pools::usual, Pools::most].map(|of| pools.map_or(Bytes::ZERO, of));
     Overhead {
         usual: context.usual + usual,
-        most: context.high + most,
+        most: context.most + most,
     }
 }
 
 /// Part of it that is there before anything runs: the context of the driver.
-pub(in super::super) fn gpu_context_bytes(gpu: &Gpu, os: Os) -> Bytes {
-    Context::of(gpu, os).usual
+pub(in super::super) fn gpu_context_bytes(gpu: &Gpu, os: Os) -> Overhead {
+    let context = Context::of(gpu, os);
+    Overhead {
+        usual: context.usual,
+        most: context.high,
+    }
 }
 
 /// The driver's granularity, 2 MiB on every card.
