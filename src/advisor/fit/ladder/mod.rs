@@ -273,7 +273,7 @@ impl Ladder {
                     load: *load,
                 };
                 explorer
-                    .found(&point, Residency::Anywhere, Effort::Best)
+                    .found(&point, Residency::Anywhere, Effort::Possible)
                     .is_some()
             })
         });
@@ -304,9 +304,14 @@ fn first(
     };
     // Where not even the smallest fits, none does: then nothing else is asked.
     let smallest = weights.last().copied()?;
+    let effort = match weights {
+        // Then its best is asked for in any case.
+        [_] => Effort::Best,
+        _ => Effort::Possible,
+    };
     let possible = |explorer: &mut Explorer<'_>, cache: &Format| {
         explorer
-            .found(&point(smallest, *cache), residency, Effort::Best)
+            .found(&point(smallest, *cache), residency, effort)
             .is_some()
     };
     let caches: Vec<Format> = caches

@@ -1,5 +1,7 @@
 //! A plan whose placement is open, as far as nothing of it is pinned.
 
+use std::cell::Cell;
+
 use super::trial::{self, Trial};
 use crate::engine::Inputs;
 use crate::engine::search::{Ask, Effort};
@@ -40,6 +42,8 @@ pub(super) struct Desk<'a> {
     pinned: &'a [String],
     /// What is hopeless is worked out, too.
     exact: bool,
+    /// The compute buffer of the trial before.
+    buffer: Cell<i64>,
 }
 
 impl<'a> Desk<'a> {
@@ -52,6 +56,7 @@ impl<'a> Desk<'a> {
             base,
             pinned,
             exact: ask.effort == Effort::Closest,
+            buffer: Cell::new(0),
         }
     }
 
@@ -63,7 +68,15 @@ impl<'a> Desk<'a> {
                 settings.insert((*name).to_owned(), value.clone());
             }
         }
-        Trial::new(&self.inputs, settings, self.exact)
+        let mut trial = Trial::new(&self.inputs, settings, self.exact)?;
+        if trial.hopeless {
+            // About what graphs would take, so that what fits is soon guessed.
+            let on_gpus = trial.probe.room.iter_mut().take(trial.gpus);
+            on_gpus.for_each(|room| *room = room.saturating_sub(self.buffer.get()));
+        } else {
+            self.buffer.set(trial.buffer);
+        }
+        Some(trial)
     }
 
     /// The same trial with its graphs, where it was hopeless.

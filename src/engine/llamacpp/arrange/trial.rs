@@ -23,6 +23,8 @@ pub(super) struct Trial {
     pub(super) gpus: usize,
     /// What each GPU could hold of weights and caches, with the compute buffers as they are.
     pub(super) capacity: Vec<i64>,
+    /// The largest compute buffer of a GPU.
+    pub(super) buffer: i64,
     /// Weights and caches alone are more than all GPUs together have room for: whatever else is done with them they do not
     /// fit, and their graphs were not made.
     pub(super) hopeless: bool,
@@ -54,6 +56,7 @@ impl Trial {
                     probe,
                     gpus,
                     capacity: vec![0; gpus],
+                    buffer: 0,
                     hopeless,
                     nowhere: limits::fits_nowhere(&subject, &config, &contents, inputs.margin),
                     settings,
@@ -77,6 +80,7 @@ impl Trial {
         }
         let used = measured.used();
         let buffers = measured.compute.gpus.iter();
+        let largest = buffers.clone().max_by_key(|buffer| buffer.bytes);
         let capacity = buffers
             .zip(&used)
             .zip(&room)
@@ -90,6 +94,7 @@ impl Trial {
                 fills_margin,
                 ..probe(&subject, &config, (&measured.placed, measured.shape), room)
             },
+            buffer: largest.map_or(0, |buffer| signed(buffer.bytes)),
             hopeless: false,
             nowhere: false,
             gpus: subject.devices.len(),

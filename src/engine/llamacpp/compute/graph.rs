@@ -147,8 +147,8 @@ impl Graph {
     }
 
     fn visit(&mut self, id: Id, compute: bool) {
-        let tensor = *self.arena.at(id);
-        if compute && tensor.op != Op::None {
+        let op = self.arena.at(id).op;
+        if compute && op != Op::None {
             self.arena.change(id, |tensor| tensor.compute = true);
         }
         let Some(visited) = self.visited.get_mut(id.index()) else {
@@ -157,14 +157,15 @@ impl Graph {
         if std::mem::replace(visited, true) {
             return;
         }
-        for source in tensor.sources() {
+        let sources = self.arena.at(id).src;
+        for source in sources.iter().copied().filter(|id| *id != Id::NONE) {
             // A cast names itself as a source.
             self.visit(source, compute);
             if let Some(uses) = self.uses.get_mut(source.index()) {
                 *uses += 1;
             }
         }
-        if tensor.op == Op::None {
+        if op == Op::None {
             self.leafs.push(id);
         } else {
             self.nodes.push(id);

@@ -49,6 +49,12 @@ struct Step {
     dependency: bool,
 }
 
+impl Step {
+    fn sources(&self) -> impl Iterator<Item = Id> {
+        self.src.iter().copied().filter(|&id| id != Id::NONE)
+    }
+}
+
 /// The same graph at another context, from which sizes as functions of the context follow.
 #[derive(Clone, Copy)]
 pub(super) struct Twin<'a> {
@@ -201,7 +207,7 @@ impl<'a> Placing<'a> {
             if !step.dependency && self.graph.at(step.id).input {
                 self.allocate(step.id, step.backend);
             }
-            for id in step.src.into_iter().filter(|&id| id != Id::NONE) {
+            for id in step.sources() {
                 self.change(id, |state| state.children += 1);
                 if self.graph.at(id).input {
                     self.allocate(id, step.backend);
@@ -211,14 +217,13 @@ impl<'a> Placing<'a> {
     }
 
     fn run(&mut self, step: &Step) {
-        let sources = step.src.into_iter().filter(|&id| id != Id::NONE);
-        for id in sources.clone() {
+        for id in step.sources() {
             self.allocate(id, step.backend);
         }
         if !step.dependency {
             self.allocate(step.id, step.backend);
         }
-        for id in sources {
+        for id in step.sources() {
             self.change(id, |state| {
                 state.children = state.children.saturating_sub(1);
             });

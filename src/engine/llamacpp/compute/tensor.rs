@@ -267,8 +267,8 @@ impl Tensor {
     }
 
     /// The sources there are, in order.
-    pub(super) fn sources(&self) -> impl Iterator<Item = Id> + use<> {
-        self.src.into_iter().filter(|id| *id != Id::NONE)
+    pub(super) fn sources(&self) -> impl Iterator<Item = Id> {
+        self.src.iter().copied().filter(|id| *id != Id::NONE)
     }
 
     /// The source at this position.
