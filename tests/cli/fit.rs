@@ -143,3 +143,27 @@ fn where_nothing_fits_the_pin_is_named() {
         err(&output)
     );
 }
+
+#[test]
+fn the_best_can_be_pasted() {
+    let plan = TOO_LONG.replace("DeepSeek-R1-Distill-Qwen-32B", "Qwen3-30B-A3B");
+    let plan = plan
+        .replace("4090", "3060 12GB")
+        .replace("ngl = \"all\"", "ncmoe = 3");
+    let output = with_plan(&plan, &["fit", "-"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let text = out(&output);
+    let (_, line) = text.split_once("on the command line:\n").expect("a line");
+    let words = shlex::split(line).expect("words of a shell");
+    assert!(words.iter().any(|word| word == "--set"), "{line}");
+    let mut arguments = vec!["project", "-"];
+    arguments.extend(words.iter().map(String::as_str));
+    let output = with_plan(&plan, &arguments);
+    assert_eq!(code(&output), 0, "{arguments:?}: {}", err(&output));
+    // What is taken out has the engine's default.
+    let output = with_plan(&plan, &["project", "-", "--json", "--unset", "n-cpu-moe"]);
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(report["settings"]["n_cpu_moe"], 0, "{}", report["settings"]);
+    let output = with_plan(&plan, &["project", "-", "--unset", "no_such"]);
+    assert_eq!(code(&output), 2);
+}

@@ -7,6 +7,8 @@
 mod alive;
 mod alloc;
 mod backend;
+mod bound;
+mod buffers;
 mod build;
 mod content;
 mod draft;
@@ -25,8 +27,8 @@ mod tensor;
 mod vision;
 
 pub(in crate::engine::llamacpp) use alive::Use;
+pub(in crate::engine::llamacpp) use buffers::{Buffers, ComputeBuffer, Exactness, Purpose};
 pub(in crate::engine::llamacpp) use plan::GraphPlan;
-pub(in crate::engine::llamacpp) use reserve::{Buffers, ComputeBuffer, Exactness, Purpose};
 pub(in crate::engine::llamacpp) use tensor::Part;
 pub(in crate::engine::llamacpp) use vision::{Picture, picture_buffers};
 

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::GraphLoad;
-use super::alive::Use;
 use super::backend::Rules;
+use super::bound;
+use super::buffers::{Buffers, ComputeBuffer, Purpose};
 use super::build::{self, Batch, Built, Fused, Kernels};
 use super::fusion::{self, Keep};
 use super::linear::Domain;
@@ -15,51 +16,6 @@ use super::schedule::Schedule;
 use super::segments::{self, Segment};
 use super::tensor::Stage;
 use crate::units::Bytes;
-
-/// The compute buffers of all devices.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::engine::llamacpp) struct Buffers {
-    /// One per GPU, in order.
-    pub(in crate::engine::llamacpp) gpus: Vec<ComputeBuffer>,
-    /// Of the CPU, in pinned memory where there is a GPU.
-    pub(in crate::engine::llamacpp) host: ComputeBuffer,
-    /// What `flash_attn` comes to.
-    pub(in crate::engine::llamacpp) flash_attn: bool,
-    /// Whether the graph is that of the architecture.
-    pub(in crate::engine::llamacpp) exactness: Exactness,
-    /// Copies of each input for pipelining over GPUs; 1 without.
-    pub(in crate::engine::llamacpp) copies: u64,
-}
-
-/// One compute buffer.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::engine::llamacpp) struct ComputeBuffer {
-    /// Its size.
-    pub(in crate::engine::llamacpp) bytes: Bytes,
-    /// What was computed when the buffer was fullest.
-    pub(in crate::engine::llamacpp) peak: Stage,
-    /// What took most of it then, largest first.
-    pub(in crate::engine::llamacpp) largest: [Option<(Use, Bytes)>; 3],
-}
-
-/// What buffers are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::engine::llamacpp) enum Purpose {
-    /// What is allocated.
-    Allocation,
-    /// What the engine's dry run, and so its fitting, takes it to be: the first graph only, and without the bindings of
-    /// nodes to devices, which `ggml_backend_sched_reserve_size` forgets.
-    DryRun,
-}
-
-/// How far a graph can be relied on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::engine::llamacpp) enum Exactness {
-    /// The graph of this architecture, node by node.
-    Emulated,
-    /// The nearest graph known; the architecture has nodes of its own.
-    Approximate,
-}
 
 impl GraphPlan {
     /// The compute buffers under a load. `complete` makes the plan with nothing left out.
@@ -148,10 +104,14 @@ impl GraphPlan {
         let mut domain = Domain::everywhere(0);
         domain.narrow();
         let reserved = run.reserve(purpose);
-        let graphs = reserved.graphs.iter();
-        let placed = graphs
-            .map(|graph| run.place(graph, None, &mut domain))
-            .collect::<Option<Vec<_>>>()?;
+        let mut placed: Vec<Vec<Placed>> = Vec::with_capacity(reserved.graphs.len());
+        for graph in &reserved.graphs {
+            let own = (&graph.built.graph, &graph.schedule);
+            let first = placed.first();
+            if !first.is_some_and(|first| bound::is_within(self, own, run.rules, first)) {
+                placed.push(run.place(graph, None, &mut domain)?);
+            }
+        }
         domain.narrow();
         Some(self.larger(placed, reserved.flash_attn, &mut domain))
     }
