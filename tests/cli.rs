@@ -9,6 +9,8 @@ mod export;
 mod fit;
 #[path = "cli/hub.rs"]
 mod hub;
+#[path = "cli/hostile.rs"]
+mod hostile;
 #[path = "cli/inspect.rs"]
 mod inspect;
 #[path = "cli/lists.rs"]

@@ -20,6 +20,9 @@ mod experts;
 mod export;
 #[path = "core/fit/mod.rs"]
 mod fit;
+#[path = "fuzz/src/lib.rs"]
+#[expect(unreachable_pub, reason = "a crate of its own where fuzzing uses it")]
+mod fuzz;
 #[path = "core/gguf/mod.rs"]
 mod gguf;
 #[path = "core/hardware/mod.rs"]
@@ -28,6 +31,8 @@ mod hardware;
 mod host_memory;
 #[path = "core/hub/mod.rs"]
 mod hub;
+#[path = "core/hostile.rs"]
+mod hostile;
 #[path = "core/inspect.rs"]
 mod inspect;
 #[path = "core/library/mod.rs"]

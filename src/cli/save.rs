@@ -42,7 +42,11 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
         .map(std::path::absolute)
         .transpose()
         .map_err(Failure::io)?;
-    let preset = Preset::of_user(&options.id, &model, path.as_deref()).map_err(failure)?;
+    let mut preset = Preset::of_user(&options.id, &model, path.as_deref()).map_err(failure)?;
+    match &reference.file {
+        Some(_) => preset.entry.gguf_repo.clone_from(&reference.repo),
+        None => preset.entry.hf_repo.clone_from(&reference.repo),
+    }
     let folder = Folders::of_user().map_err(Failure::io)?.presets();
     let overwrite = if options.force {
         Overwrite::Replace

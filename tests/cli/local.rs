@@ -37,11 +37,12 @@ const CONFIG: &str = r#"{"model_type": "llama", "hidden_size": 64, "vocab_size":
 fn models_of_this_computer_are_listed() {
     let home = folder();
     let folders = folder();
-    write(
-        home.path(),
-        ".lmstudio/models/o/r/Tiny-Q4_K_M.gguf",
-        "GGUFxxxxxxxx",
-    );
+    // A header that says: a llama with one tensor of eight zeros.
+    let mut tiny = String::from("GGUF\x03\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0");
+    tiny += "\x14\0\0\0\0\0\0\0general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llama";
+    tiny += "\x01\0\0\0\0\0\0\0x\x01\0\0\0\x08\0\0\0\0\0\0\0";
+    tiny += &"\0".repeat(160 - tiny.len());
+    write(home.path(), ".lmstudio/models/o/r/Tiny-Q4_K_M.gguf", &tiny);
     write(folders.path(), "checkpoint/config.json", CONFIG);
     write(folders.path(), "checkpoint/model.safetensors", "0123456789");
     write(folders.path(), "late\u{1b}[31m.gguf.part", "GGUF");
@@ -75,7 +76,7 @@ fn models_of_this_computer_are_listed() {
         rows,
         [
             r#""checkpoint" "safetensors" 10 "Folder""#,
-            r#""Tiny-Q4_K_M" "GGUF" 12 "LM Studio""#,
+            r#""Tiny-Q4_K_M" "GGUF" 160 "LM Studio""#,
         ]
     );
     assert_eq!(list["broken"].as_array().map(Vec::len), Some(1));

@@ -169,12 +169,12 @@ fn files_that_are_no_models_are_explained() {
     assert_eq!(
         computer.complaints(),
         [
-            "models/d.gguf.part: its download is not finished (26 B so far)",
-            "models/downloading_e.gguf.part: its download is not finished (38 B so far)",
-            "models/f.gguf.downloadInProgress: its download is not finished (40 B so far)",
+            "models/d.gguf.part: its download is not finished (224 B so far)",
+            "models/downloading_e.gguf.part: its download is not finished (224 B so far)",
+            "models/f.gguf.downloadInProgress: its download is not finished (224 B so far)",
             "models/a.gguf: it is empty",
             "models/b.gguf: it is only Git's pointer to a large file; run `git lfs pull`",
-            "models/c.gguf: it does not begin as GGUF files do",
+            "models/c.gguf: this is a ZIP or PyTorch archive, not a GGUF file",
             "nowhere: there is no such folder",
         ]
     );

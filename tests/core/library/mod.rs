@@ -114,8 +114,21 @@ impl Computer {
     }
 }
 
-fn content(seed: &str) -> Vec<u8> {
+/// The smallest GGUF file that is a model; its name tells it from others.
+fn content(name: &str) -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
     let mut content = b"GGUF\x03\0\0\0".to_vec();
-    content.extend_from_slice(seed.as_bytes());
+    content.extend(1_u64.to_le_bytes());
+    content.extend(2_u64.to_le_bytes());
+    for (key, value) in [("general.architecture", "llama"), ("general.name", name)] {
+        content.extend(text(key));
+        content.extend(8_u32.to_le_bytes());
+        content.extend(text(value));
+    }
+    content.extend(text("token_embd.weight"));
+    content.extend(1_u32.to_le_bytes());
+    content.extend(8_u64.to_le_bytes());
+    content.extend([0; 12]);
+    content.resize(content.len().next_multiple_of(32) + 32, 0);
     content
 }

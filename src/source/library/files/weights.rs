@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Origin;
+use crate::source::gguf;
 use crate::source::library::scan::Scan;
 use crate::source::library::{Found, Kind, Place, hugging_face, label};
 use crate::store;
@@ -96,8 +97,20 @@ impl Weights {
         }
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let stem = label::split(&stem).map_or(stem.as_ref(), |(name, _, _)| name);
-        if self.kind == Kind::Gguf && self.quant.is_none() {
-            self.quant = label::quant(stem);
+        if self.kind == Kind::Gguf {
+            match gguf::open(&self.path) {
+                // Names tell more than headers, which call every dynamic mixture by its main type.
+                Ok(file) if file.kind == gguf::Kind::Model => {
+                    let named = self.quant.or_else(|| label::quant(stem));
+                    self.quant = named.or_else(|| file.checkpoint.label.clone());
+                }
+                // Adapters, projectors of any name, statistics: no models by themselves.
+                Ok(_) => return,
+                Err(error) => {
+                    scan.broken(&self.path, error.reason.to_string());
+                    return;
+                }
+            }
         }
         let title = match (&origin.title, self.kind, &origin.repository) {
             (Some(title), _, _) => title.clone(),
@@ -135,10 +148,7 @@ impl Weights {
         if self.bytes == Bytes::ZERO {
             return Some("it is empty");
         }
-        if store::begins_with(first, LFS_POINTER) {
-            return Some("it is only Git's pointer to a large file; run `git lfs pull`");
-        }
-        let gguf = self.kind != Kind::Gguf || store::begins_with(first, b"GGUF");
-        (!gguf).then_some("it does not begin as GGUF files do")
+        store::begins_with(first, LFS_POINTER)
+            .then_some("it is only Git's pointer to a large file; run `git lfs pull`")
     }
 }
