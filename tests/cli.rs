@@ -7,10 +7,10 @@ mod accuracy;
 mod export;
 #[path = "cli/fit.rs"]
 mod fit;
-#[path = "cli/hub.rs"]
-mod hub;
 #[path = "cli/hostile.rs"]
 mod hostile;
+#[path = "cli/hub.rs"]
+mod hub;
 #[path = "cli/inspect.rs"]
 mod inspect;
 #[path = "cli/lists.rs"]

@@ -29,10 +29,10 @@ mod gguf;
 mod hardware;
 #[path = "core/host_memory.rs"]
 mod host_memory;
-#[path = "core/hub/mod.rs"]
-mod hub;
 #[path = "core/hostile.rs"]
 mod hostile;
+#[path = "core/hub/mod.rs"]
+mod hub;
 #[path = "core/inspect.rs"]
 mod inspect;
 #[path = "core/library/mod.rs"]

@@ -98,18 +98,17 @@ fn refused(path: &Path, reason: &str) {
 
 /// The beginning of a GGUF file of so many tensors and keys, the first key with it.
 fn gguf(tensors: u64, keys: u64, rest: &[&[u8]]) -> Vec<u8> {
-    let head = [
-        b"GGUF\x03\0\0\0",
-        &tensors.to_le_bytes(),
-        &keys.to_le_bytes(),
-    ];
-    let mut bytes: Vec<u8> = head.concat();
+    let mut bytes = b"GGUF\x03\0\0\0".to_vec();
+    bytes.extend(tensors.to_le_bytes());
+    bytes.extend(keys.to_le_bytes());
     bytes.extend(rest.concat());
     bytes
 }
 
 fn text(text: &str) -> Vec<u8> {
-    [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
+    let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(text.as_bytes());
+    bytes
 }
 
 /// The key that every file has.

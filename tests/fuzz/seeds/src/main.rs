@@ -26,7 +26,8 @@ fn gguf(rows: &Path, folder: &Path) -> io::Result<()> {
         let row: Value = serde_json::from_str(line)?;
         let Some(keys) = keys(&row) else { continue };
         let file = header(&keys, tensors(&keys));
-        let mut seed = vec![1];
+        // One in eight is projected, all are read.
+        let mut seed = vec![if number % 8 == 0 { 1 } else { 5 }];
         seed.extend(&file);
         fs::write(folder.join(format!("{number:03}")), &seed)?;
         first.get_or_insert(keys);
@@ -175,12 +176,13 @@ fn checkpoint(presets: &Path, folder: &Path) -> io::Result<()> {
                 let header = safetensors();
                 let name = file.file_name().to_string_lossy().into_owned();
                 let parts: [&[u8]; 2] = [text.as_bytes(), &header];
-                fs::write(folder.join(&name), input(1, &parts))?;
+                let first = if name.len() % 8 == 0 { 1 } else { 5 };
+                fs::write(folder.join(&name), input(first, &parts))?;
                 // Every other one by an index too, with its second part cut short.
                 if name.len() % 2 == 0 {
                     let cut = &header[..header.len() / 2];
                     let parts = [text.as_bytes(), INDEX.as_bytes(), &header, cut];
-                    fs::write(folder.join(format!("{name}.index")), input(3, &parts))?;
+                    fs::write(folder.join(format!("{name}.index")), input(7, &parts))?;
                 }
             }
         }
