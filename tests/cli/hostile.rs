@@ -188,7 +188,7 @@ fn configurations_that_are_no_configurations_are_refused() {
     };
     sparse(&path("large"));
     refused(&folder.path().join("large"), "larger than");
-    refused(&write("deep", &"[".repeat(1 << 20)), "recursion limit");
+    refused(&write("deep", &"[".repeat(1 << 20)), "nested more than");
     let deep = format!(
         "{}{}",
         "{\"text_config\":".repeat(1 << 16),

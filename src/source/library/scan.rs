@@ -162,7 +162,10 @@ impl<'a> Scan<'a> {
         match store::read(path, SMALL) {
             Ok(text) => Some(text),
             Err(error) => {
-                self.broken(path, error.to_string());
+                // The path is said beside the reason.
+                let reason = error.to_string();
+                let said = format!(": {}", path.display());
+                self.broken(path, reason.trim_end_matches(said.as_str()));
                 None
             }
         }
