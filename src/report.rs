@@ -8,6 +8,7 @@ mod headline;
 mod json;
 mod limit;
 mod named_file;
+mod room;
 
 pub use experts::{ExpertPrice, expert_prices, experts, place_experts};
 pub use fit::{FitError, fit};
@@ -15,11 +16,11 @@ pub use limit::ContextLimit;
 
 use crate::advisor;
 use crate::engine::search::pinned_choices;
-use crate::engine::{Derived, Engine, Inputs, Margin, Memo, Outcome, setting};
-use crate::hardware::{Machine, Os};
+use crate::engine::{Derived, Engine, Inputs, Margin, Memo, Outcome, left_to_system, setting};
+use crate::hardware::Machine;
 use crate::model::Model;
 use crate::plan::{FitOptions, LaunchOptions, Settings};
-use crate::projection::{DeviceTerms, Note, Projection, Severity};
+use crate::projection::{DeviceTerms, Note, Severity};
 use crate::quality::Quality;
 use crate::speed::Speed;
 use crate::units::Bytes;
@@ -85,8 +86,8 @@ pub struct DeviceReport {
     pub driver_total: Bytes,
     /// In use by others.
     pub in_use: Bytes,
-    /// Part of `in_use` that further plans take which run beside this one; of main memory that a GPU shares, what this plan
-    /// takes of the pool too.
+    /// Part of `in_use` that further plans take which run beside this one, and the system itself where nothing else counts
+    /// it; of main memory that a GPU shares, what this plan takes of the pool too.
     pub beside: Vec<Neighbour>,
     /// To be kept free beside the terms: of the plan's margin what their overhead does not take already; nothing on the
     /// host, which has no hidden user.
@@ -194,6 +195,7 @@ pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Err
     )?;
     setting::known(request.engine, &request.fit.pinned)?;
     let margin = Margin::of_plan(request.fit);
+    let system = left_to_system(request.machine);
     let shared = devices::shared(request.machine, request.beside);
     let machine = shared.as_ref();
     let request = &Request {
@@ -209,7 +211,7 @@ pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Err
         memo,
     };
     let outcome = request.engine.project(&inputs);
-    let mut report = judge(request, outcome, margin);
+    let mut report = judge(request, outcome, margin, system);
     let advice = advice(request, &inputs, &report);
     report.notes.extend(advice);
     let pinned = pinned_choices(request.engine, &fit::pinned(request));
@@ -268,7 +270,7 @@ fn advice(request: &Request<'_>, inputs: &Inputs<'_>, report: &Report) -> Vec<No
     }
 }
 
-fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
+fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin, system: Bytes) -> Report {
     let Outcome {
         projection,
         resolved,
@@ -282,17 +284,18 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin) -> Report {
         .iter()
         .map(|moment| MomentReport {
             name: moment.name,
-            devices: devices::reports(request, margin, &moment.devices),
+            devices: devices::reports(request, system, margin, &moment.devices),
         })
         .collect();
     let peak = moments.get(projection.peak);
     let devices = peak.map_or_else(
-        || devices::reports(request, margin, &[]),
+        || devices::reports(request, system, margin, &[]),
         |moment| moment.devices.clone(),
     );
     let peak = peak.map_or("run", |moment| moment.name);
-    notes.extend(over_ceiling(request.machine, &projection));
-    notes.extend(file_larger_than_disk(request, &derived));
+    notes.extend(room::crowded(system, &moments));
+    notes.extend(room::over_ceiling(request.machine, &projection));
+    notes.extend(room::file_larger_than_disk(request, &derived));
     notes.extend(named_file::of_other_type(request, &resolved));
     let refused = refused || notes.iter().any(|note| note.severity == Severity::Error);
     let verdict = verdict(refused, &moments);
@@ -337,42 +340,6 @@ fn verdict(refused: bool, moments: &[MomentReport]) -> Verdict {
             (Verdict::Tight, _) | (_, Verdict::Tight) => Verdict::Tight,
             _ => Verdict::Fits,
         })
-}
-
-/// A GPU may take only part of a pool that it shares with the processor.
-fn over_ceiling(machine: &Machine, projection: &Projection) -> Option<Note> {
-    let memory = machine.pool()?.gpu.memory;
-    let ceiling = memory.usable.saturating_sub(memory.in_use);
-    let asked = projection
-        .moments
-        .iter()
-        .filter_map(|moment| moment.devices.first())
-        .map(DeviceTerms::total)
-        .max()?;
-    (asked > ceiling).then(|| {
-        let remedy = match machine.os {
-            Os::Macos => "; `sudo sysctl iogpu.wired_limit_mb=N` raises it until the next start",
-            Os::Linux | Os::Windows => "; the firmware or the driver sets it",
-        };
-        Note::warning(
-            "over-gpu-share",
-            format!(
-                "the GPU needs {asked} of the shared memory and may take {ceiling}{remedy}, \
-                 or move layers to the processor"
-            ),
-        )
-    })
-}
-
-fn file_larger_than_disk(request: &Request<'_>, derived: &Derived) -> Option<Note> {
-    let free = request.machine.host.disk_free?;
-    let file = derived.file_bytes;
-    (file > free).then(|| {
-        Note::warning(
-            "file-larger-than-disk",
-            format!("the model file has {file} and the disk has {free} free: make room before downloading it"),
-        )
-    })
 }
 
 fn device_verdict(device: &DeviceReport) -> Verdict {

@@ -77,8 +77,9 @@ impl Overhead {
     }
 }
 
-/// Main memory that a good plan leaves to the system: what its maker says it needs, less what is in use already. A machine
-/// that was detected has its system in use; one that is only described has not.
+/// Main memory that the system itself takes and that nothing counts: what its maker says it needs, less what is in use
+/// already. A machine that was detected has its system in use; one that is only described has not. Reports and fits count
+/// it as in use.
 pub fn left_to_system(machine: &Machine) -> Bytes {
     let needs = match machine.os {
         // Least memory of a server without a desktop (Ubuntu Server 24.04, system requirements).
@@ -86,7 +87,8 @@ pub fn left_to_system(machine: &Machine) -> Bytes {
         // Windows 11, system requirements; for macOS what guides to `iogpu.wired_limit_mb` keep at least.
         Os::Windows | Os::Macos => Bytes::from_gib(4),
     };
-    needs.saturating_sub(machine.host.in_use)
+    let in_use = machine.pool().map(|pool| pool.in_use);
+    needs.saturating_sub(in_use.unwrap_or(machine.host.in_use))
 }
 
 impl std::fmt::Display for Margin {

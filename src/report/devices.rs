@@ -3,14 +3,19 @@
 use std::borrow::Cow;
 
 use super::{Beside, DeviceKind, DeviceReport, Neighbour, Request};
-use crate::engine::{Margin, Overhead};
+use crate::engine::{Margin, Overhead, left_to_system};
 use crate::hardware::{Machine, Pool};
 use crate::projection::DeviceTerms;
 use crate::units::Bytes;
 
-/// The machine as a plan finds it while others run beside it: what they take is in use.
+/// What takes main memory where nothing in a machine's description counts it.
+const SYSTEM: &str = "the system itself";
+
+/// The machine as a plan finds it while others run beside it: what they take is in use, and what the system itself takes
+/// where nothing counts it.
 pub(super) fn shared<'a>(machine: &'a Machine, beside: &[Beside]) -> Cow<'a, Machine> {
-    if beside.is_empty() {
+    let system = left_to_system(machine);
+    if beside.is_empty() && system == Bytes::ZERO {
         return Cow::Borrowed(machine);
     }
     let taken = |device: usize| -> Bytes {
@@ -18,6 +23,10 @@ pub(super) fn shared<'a>(machine: &'a Machine, beside: &[Beside]) -> Cow<'a, Mac
         beside.iter().filter_map(takes).sum()
     };
     let mut shared = machine.clone();
+    if system > Bytes::ZERO {
+        let in_use = machine.pool().map(|pool| pool.in_use);
+        shared.host.in_use = in_use.unwrap_or(machine.host.in_use) + system;
+    }
     let host = if machine.pool().is_some() {
         // One memory: the GPU's share and the whole of it are used up together.
         0
@@ -45,15 +54,28 @@ fn neighbours(beside: &[Beside], device: usize) -> Vec<Neighbour> {
     beside.iter().filter_map(takes).collect()
 }
 
-/// The devices of a request's machine with the terms given (missing ones are empty).
+/// The devices of a request's machine with the terms given (missing ones are empty); `system` is what the system itself
+/// takes of it.
 pub(super) fn reports(
     request: &Request<'_>,
+    system: Bytes,
     margin: Margin,
     terms: &[DeviceTerms],
 ) -> Vec<DeviceReport> {
     let mut reports = plain(request.machine, margin, terms);
     for (index, report) in reports.iter_mut().enumerate() {
         report.beside = neighbours(request.beside, index);
+    }
+    let home = if request.machine.pool().is_some() {
+        reports.first_mut()
+    } else {
+        reports.last_mut()
+    };
+    if let Some(home) = home.filter(|_| system > Bytes::ZERO) {
+        home.beside.push(Neighbour {
+            plan: SYSTEM.to_owned(),
+            bytes: system,
+        });
     }
     if let (Some(_), [pool, host]) = (request.machine.pool(), reports.as_mut_slice()) {
         host.beside.clone_from(&pool.beside);

@@ -1,7 +1,7 @@
 //! Speed where memory does not suffice and something stands in for it.
 
 use plimsoll::plan::Value;
-use plimsoll::report::{DeviceKind, Report};
+use plimsoll::report::{DeviceKind, Report, Verdict};
 use plimsoll::speed::Estimate;
 
 use crate::report::{check, machine};
@@ -115,7 +115,9 @@ fn a_shared_memory_is_the_plans_own() {
     let report = check("Qwen3-8B", &mac, &plan(4096, &[]), 0);
     let host = report.devices.last().expect("a host");
     assert_eq!(host.kind, DeviceKind::Host);
-    assert_eq!(host.in_use, report.devices[0].total());
+    // And 4 GiB for a system that nothing counts.
+    let system = plimsoll::units::Bytes::from_gib(4);
+    assert_eq!(host.in_use, report.devices[0].total() + system);
     assert_eq!(host.in_use_by_others().get(), 0);
 }
 
@@ -127,10 +129,20 @@ fn what_the_system_needs_is_said() {
         check("Qwen3-8B", &machine, &plan(4096, &[]), 0)
     };
     let roomy = of(65_536);
-    assert!(!says(&roomy, "system-not-counted"));
+    assert!(!says(&roomy, "system-counted"));
     let most = roomy.moments.iter().map(|moment| moment.devices[0].total());
     let most = most.max().expect("moments");
-    assert!(says(&of((most.get() >> 20) + 512), "system-not-counted"));
+    // Half of what Linux needs is left: it is short for a fit, and so for a report.
+    let short = of((most.get() >> 20) + 512);
+    assert!(says(&short, "system-counted"));
+    assert_eq!(short.verdict, Verdict::Exceeds, "{}", short.sentence());
+    let system = &short.devices[0].beside[0];
+    assert_eq!(
+        (system.plan.as_str(), system.bytes.get() >> 30),
+        ("the system itself", 1)
+    );
+    let enough = of((most.get() >> 20) + 1025);
+    assert_eq!(enough.verdict, Verdict::Fits, "{}", enough.sentence());
 }
 
 /// Blocks that are in the file and not loaded count among its weights.

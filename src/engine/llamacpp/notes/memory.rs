@@ -3,7 +3,6 @@
 use super::after::Seen;
 use super::machine::spills;
 use super::{set, set_word};
-use crate::engine::left_to_system;
 use crate::engine::llamacpp::host::HostWeights;
 use crate::hardware::{Os, Vendor};
 use crate::plan::Value;
@@ -22,7 +21,6 @@ pub(super) fn memory(seen: &Seen<'_>, notes: &mut Vec<Note>) {
     spilling(seen, notes);
     let need = Need::of(seen);
     short(seen, &need, notes);
-    crowded(seen, &need, notes);
     held(seen, &need, notes);
     pinned(seen, notes);
     locked(seen, &need, notes);
@@ -186,21 +184,6 @@ fn dropping(mapped: Bytes, lacking: Bytes) -> String {
              stops the server.",
             lacking.saturating_sub(mapped)
         )
-    }
-}
-
-/// Nothing is known to be in use, and the plan leaves less than a system needs.
-fn crowded(seen: &Seen<'_>, need: &Need, notes: &mut Vec<Note>) {
-    let needs = left_to_system(seen.machine);
-    let left = need.free.saturating_sub(need.most());
-    if need.fits() && left < needs {
-        notes.push(Note::hint(
-            "system-not-counted",
-            format!(
-                "{left} of main memory are left, and the system itself needs about {needs}, which nothing in the machine's \
-                 description counts: ram_in_use_mib says how much."
-            ),
-        ));
     }
 }
 
