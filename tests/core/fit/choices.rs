@@ -167,7 +167,7 @@ fn a_longest_context_is_no_shorter_than_planned() {
 
 #[test]
 fn what_is_left_is_what_a_report_says() {
-    let on = "ram_mib = 65536\ngpus = [{ name = \"RTX 4090\" }, { name = \"RTX 3060 12GB\", in_use_mib = 12500 }]";
+    let on = "ram_mib = 65536\nram_in_use_mib = 4096\ngpus = [{ name = \"RTX 4090\" }, { name = \"RTX 3060 12GB\", in_use_mib = 12500 }]";
     let (model, machine) = (preset("Qwen3-30B-A3B"), machine(on));
     let written = Settings::new();
     let case = Case {
