@@ -229,7 +229,11 @@ fn after_what_pins_allow(mut notes: Vec<Note>, pinned: &[String]) -> Vec<Note> {
     for note in &mut notes {
         let names = touched(note);
         if !names.is_empty() {
-            note.message += &format!(" The fix changes {}, which is pinned.", names.join(" and "));
+            note.message = format!(
+                "{} The fix changes {}, which is pinned.",
+                note.message,
+                names.join(" and ")
+            );
         }
     }
     notes.sort_by_key(|note| (note.severity, !touched(note).is_empty()));
