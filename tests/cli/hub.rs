@@ -32,6 +32,29 @@ const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// A small Llama, its weights in F16.
 fn model() -> Vec<u8> {
+    let mut writer = Writer::with(&keys());
+    tensors(&mut writer, |_| true);
+    written(&writer)
+}
+
+/// The same in two parts, in a folder as publishers have one for each quantization.
+fn in_parts() -> Files {
+    let mut parts = [Writer::with(&keys()), Writer::new()];
+    let names = [
+        "F16/r-F16-00001-of-00002.gguf",
+        "F16/r-F16-00002-of-00002.gguf",
+    ];
+    for (number, writer) in parts.iter_mut().enumerate() {
+        writer
+            .key("split.no", &json!(number))
+            .key("split.count", &json!(2))
+            .key("split.tensors.count", &json!(11));
+        tensors(writer, |name| name.starts_with("blk") == (number == 1));
+    }
+    names.into_iter().zip(parts.iter().map(written)).collect()
+}
+
+fn keys() -> Map<String, Value> {
     let keys = json!({
         "general.architecture": "llama",
         "llama.block_count": 1,
@@ -43,8 +66,10 @@ fn model() -> Vec<u8> {
         "llama.attention.layer_norm_rms_epsilon": 1e-5,
         "llama.vocab_size": 1000,
     });
-    let keys: Map<String, Value> = serde_json::from_value(keys).expect("keys");
-    let mut writer = Writer::with(&keys);
+    serde_json::from_value(keys).expect("keys")
+}
+
+fn tensors(writer: &mut Writer, wanted: impl Fn(&str) -> bool) {
     // F16 and F32, as ggml numbers them.
     let (half, whole) = (1, 0);
     for (name, shape) in [
@@ -58,22 +83,28 @@ fn model() -> Vec<u8> {
         ("blk.0.ffn_down.weight", [128, 64]),
     ] {
         let [width, height] = shape;
-        writer.tensor(name, &shape, half, width * height * 2);
+        if wanted(name) {
+            writer.tensor(name, &shape, half, width * height * 2);
+        }
     }
     for name in [
         "blk.0.attn_norm.weight",
         "blk.0.ffn_norm.weight",
         "output_norm.weight",
     ] {
-        writer.tensor(name, &[64], whole, 256);
+        if wanted(name) {
+            writer.tensor(name, &[64], whole, 256);
+        }
     }
+}
+
+fn written(writer: &Writer) -> Vec<u8> {
     let file = writer.file();
     let mut bytes = vec![0; usize::try_from(file.size()).expect("a small file")];
     file.read_at(0, &mut bytes).expect("all of it");
     bytes
 }
 
-/// Bytes of its tensors.
 const TENSORS: u64 = 2 * (64_000 + 2 * 4096 + 2 * 2048 + 3 * 8192) + 3 * 256;
 
 /// Files by name.
@@ -154,7 +185,6 @@ fn checkpoint() -> Files {
     ])
 }
 
-/// Bytes of its tensors.
 const PUBLISHED: u64 = 2 * (64_000 + 2 * 4096 + 2 * 2048 + 3 * 8192 + 3 * 64);
 
 /// A hub with one repository, `o/r`.
@@ -283,6 +313,23 @@ fn a_repository_is_read_once_and_then_from_what_was_kept() {
         "{}",
         err(&output)
     );
+    assert_eq!(world.server.connections(), before);
+}
+
+#[test]
+fn parts_in_a_folder_are_one_model() {
+    let world = World::of(in_parts());
+    let output = world.run(&[], &["inspect", "o/r", "--json"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let value: Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(value["name"], "r-F16");
+    assert_eq!(value["tensor_bytes"], TENSORS);
+    let before = world.server.connections();
+    let first = "F16/r-F16-00001-of-00002.gguf";
+    let plan = world.plan(&format!("[model]\nrepo = \"o/r\"\nfile = \"{first}\"\n"));
+    let output = world.run(&[], &["export", &plan, "--target", "sh"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert!(out(&output).contains(&format!("--hf-file {first}")));
     assert_eq!(world.server.connections(), before);
 }
 
