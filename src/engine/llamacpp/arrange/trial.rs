@@ -5,6 +5,7 @@ use super::super::auto;
 use super::super::compute::Purpose;
 use super::super::config::{self, Config, GpuLayers, Shape};
 use super::super::limits;
+use super::super::measure::Contents;
 use super::super::placed::Placed;
 use super::super::placement::Device;
 use super::super::subject::Subject;
@@ -47,20 +48,8 @@ impl Trial {
         if !exact && !moves {
             let contents = subject.contents(&config, &spilled).ok()?;
             let room = limits::most_left(&subject, &contents, inputs.margin);
-            let gpus = subject.devices.len();
-            let on_gpus = room.iter().take(gpus);
-            let hopeless = on_gpus.fold(0_i64, |sum, left| sum.saturating_add(*left)) < 0;
-            if hopeless {
-                let probe = probe(&subject, &config, (&contents.placed, contents.shape), room);
-                return Some(Self {
-                    probe,
-                    gpus,
-                    capacity: vec![0; gpus],
-                    buffer: 0,
-                    hopeless,
-                    nowhere: limits::fits_nowhere(&subject, &config, &contents, inputs.margin),
-                    settings,
-                });
+            if is_hopeless(&subject, &room) {
+                return Some(Self::hopeless(&subject, &config, &contents, room));
             }
         }
         let measured = subject
@@ -103,11 +92,37 @@ impl Trial {
         })
     }
 
+    /// One whose graphs are not worth making.
+    fn hopeless(
+        subject: &Subject<'_>,
+        config: &Config,
+        contents: &Contents,
+        room: Vec<i64>,
+    ) -> Self {
+        let gpus = subject.devices.len();
+        let margin = subject.inputs.margin;
+        Self {
+            probe: probe(subject, config, (&contents.placed, contents.shape), room),
+            gpus,
+            capacity: vec![0; gpus],
+            buffer: 0,
+            hopeless: true,
+            nowhere: limits::fits_nowhere(subject, config, contents, margin),
+            settings: subject.inputs.settings.clone(),
+        }
+    }
+
     /// Whether every GPU keeps its margin, whatever main memory has.
     pub(super) fn fits_gpus(&self) -> bool {
         let gpus = self.probe.room.iter().take(self.gpus);
         gpus.into_iter().all(|room| *room >= 0)
     }
+}
+
+/// Whether all GPUs together lack room.
+fn is_hopeless(subject: &Subject<'_>, room: &[i64]) -> bool {
+    let on_gpus = room.iter().take(subject.devices.len());
+    on_gpus.fold(0_i64, |sum, left| sum.saturating_add(*left)) < 0
 }
 
 /// Whether every GPU keeps its margin by the engine's own count: where it has nothing more to move, it loads all the same.
