@@ -61,7 +61,6 @@ fn high_water(status: &str) -> Option<u64> {
 
 impl Measured {
     fn is_bounded(&self, what: &str) {
-        println!("{what}: {:?}, {} KiB", self.time, self.peak);
         assert!(self.time < TIME, "{what} took {:?}", self.time);
         assert!(self.peak < MEMORY, "{what} took {} KiB", self.peak);
     }

@@ -42,6 +42,6 @@ fn checkpoints_are_answered() {
 #[test]
 fn plans_are_answered() {
     check("plan", |input| {
-        crate::fuzz::plan(&String::from_utf8_lossy(input))
+        crate::fuzz::plan(&String::from_utf8_lossy(input));
     });
 }

@@ -137,10 +137,9 @@ impl<'a> Scan<'a> {
             let kind = match fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => ItemKind::Folder,
                 Ok(metadata) if metadata.is_file() => ItemKind::File(metadata.len()),
-                // Pipes and devices are no models.
-                Ok(_) => continue,
                 Err(_) if path.is_symlink() => ItemKind::BrokenLink,
-                Err(_) => continue,
+                // Pipes and devices are no models.
+                Ok(_) | Err(_) => continue,
             };
             items.push(Item { name, path, kind });
         }

@@ -62,7 +62,7 @@ fn folders_that_may_not_be_read_are_listed() {
     computer.gguf("models/closed/m.gguf");
     computer.gguf("models/open/n.gguf");
     let closed = computer.path("models/closed");
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     let library = computer.scan();
     let readable = fs::read_dir(&closed).is_ok();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();

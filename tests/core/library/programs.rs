@@ -11,6 +11,7 @@ const COMMIT: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const OLD: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn folders_of_a_program_follow_the_system_and_the_environment() {
     let nothing: &[(&str, &str)] = &[];
     let hub = "models--a--b/snapshots/c/m-Q8_0.gguf";

@@ -47,7 +47,7 @@ impl Files {
                 Some(end) => (&rest[..end], Some(&rest[end + BETWEEN.len()..])),
                 None => (rest, None),
             };
-            let is_text = name.ends_with(".json");
+            let is_text = name.rsplit('.').next() == Some("json");
             let size = if large && !is_text {
                 LARGE
             } else {

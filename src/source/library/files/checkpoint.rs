@@ -54,7 +54,12 @@ fn weights(items: &[Item]) -> Option<(Kind, Vec<&Item>)> {
         ),
         (
             Kind::PyTorch,
-            set(&|name| name.starts_with("pytorch_model") && name.ends_with(".bin")),
+            set(&|name| {
+                name.starts_with("pytorch_model")
+                    && Path::new(name)
+                        .extension()
+                        .is_some_and(|ending| ending == "bin")
+            }),
         ),
     ];
     sets.into_iter().find(|(_, files)| !files.is_empty())
