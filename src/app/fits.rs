@@ -39,7 +39,7 @@ impl App {
 
     /// Takes one of the settings that were found.
     pub(super) fn take(&mut self, place: usize) {
-        let Some(basis) = self.live.basis(&self.document.plan) else {
+        let Some(basis) = self.searched_basis() else {
             return;
         };
         let Some((answer, _)) = self.fitting.answer(&basis) else {
@@ -55,7 +55,7 @@ impl App {
         let Choice { set, unset, .. } = &mut found.choice;
         set.retain(|name, _| !pins::is_pinned(&basis.fit, name));
         unset.retain(|name| !pins::is_pinned(&basis.fit, name));
-        found.settings = basis.settings;
+        found.settings.clone_from(&basis.settings);
         found.choice.apply(basis.engine, &mut found.settings);
         self.apply(found);
     }
@@ -70,6 +70,7 @@ impl App {
 
     fn apply(&mut self, found: Found) {
         let before = self.document.plan.settings.clone();
+        self.fitting.chosen.extend(found.choice.set.clone());
         if before != found.settings {
             self.step_once();
             self.document.plan.settings.clone_from(&found.settings);
@@ -88,7 +89,7 @@ impl App {
         if self.restart || !wanted && self.state.tab != Tab::Options {
             return false;
         }
-        let Some(basis) = self.live.basis(&self.document.plan) else {
+        let Some(basis) = self.searched_basis() else {
             // Nothing is there that could be fitted.
             self.fitting.wanted = None;
             return false;
@@ -155,7 +156,18 @@ impl App {
         })
     }
 
+    /// What a search works on: the plan without what earlier searches chose.
+    pub(super) fn searched_basis(&self) -> Option<Basis> {
+        let mut basis = self.live.basis(&self.document.plan)?;
+        let (fit, chosen) = (&basis.fit, &self.fitting.chosen);
+        basis
+            .settings
+            .retain(|name, value| pins::is_pinned(fit, name) || chosen.get(name) != Some(value));
+        Some(basis)
+    }
+
     fn start_with(&mut self, start: Settings, told: &str) {
+        self.fitting.chosen.clone_from(&start);
         let before = self.document.plan.settings.clone();
         pins::replace_unpinned(&mut self.document.plan, start);
         let chosen = format::changes(&before, &self.document.plan, self.texts);

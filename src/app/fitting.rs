@@ -53,6 +53,8 @@ pub(crate) struct Fitting {
     pub(crate) stepped: bool,
     /// What was applied last.
     pub(crate) applied: Option<Applied>,
+    /// Values that searches chose: nobody asked for them, so the next search need not keep them.
+    pub(crate) chosen: Settings,
 }
 
 impl Fitting {

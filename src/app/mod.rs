@@ -333,7 +333,7 @@ impl App {
     }
 
     fn picture(&mut self, ui: &mut Ui) {
-        let basis = self.live.basis(&self.document.plan);
+        let basis = self.searched_basis();
         let model = self.subjects.model.ready();
         let context = panels::Picture {
             texts: self.texts,

@@ -41,6 +41,8 @@ pub(super) struct Options {
 /// Prints the choices and writes the best.
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let mut opened = Opened::open(&options.plan)?;
+    // What is asked for in the same breath is meant to stay.
+    opened.pin(&options.plan.set);
     let fitted = match opened.fit(options.objective) {
         Ok(fitted) => fitted,
         Err(FitError::Impossible(impossible)) => {

@@ -105,6 +105,17 @@ impl Opened {
         self.machine.pool().is_some()
     }
 
+    /// Leaves the settings of changes like `ctx_size=8192` as they are.
+    pub(super) fn pin(&mut self, changes: &[String]) {
+        let names = changes.iter().filter_map(|change| change.split('=').next());
+        for name in names.filter_map(|name| setting::find(self.engine, name.trim())) {
+            let pinned = &mut self.plan.fit.pinned;
+            if !pinned.iter().any(|pinned| pinned == name.name) {
+                pinned.push(name.name.to_owned());
+            }
+        }
+    }
+
     /// The best settings for it.
     pub(super) fn fit(&self, objective: Option<Objective>) -> Result<Fitted, FitError> {
         report::fit(&self.request(), objective, &Memo::default())

@@ -5,6 +5,7 @@ use super::{Figures, Objective};
 use crate::advisor::price::NOTICEABLE;
 use crate::advisor::rounded;
 use crate::projection::{counted, grouped};
+use crate::units::GIB;
 
 /// What one figure says of two choices.
 struct Difference {
@@ -23,6 +24,26 @@ pub(super) fn is_no_better(figures: &Figures, than: &Figures) -> bool {
     differences.all(|difference| difference.ratio < 1.0 + NOTICEABLE)
 }
 
+/// Whether a choice serves an objective better by what anyone would notice. A balance has no one measure.
+pub(super) fn serves_better(objective: Objective, figures: &Figures, than: &Figures) -> bool {
+    let speed = |figures: &Figures| {
+        figures
+            .decode
+            .map_or(figures.gpu_share, |decode| decode.likely)
+    };
+    let (new, old) = match objective {
+        Objective::Balanced => return false,
+        Objective::Context => (
+            figures.context_per_slot as f64,
+            than.context_per_slot as f64,
+        ),
+        Objective::Quality => (figures.bits_per_weight, than.bits_per_weight),
+        Objective::Speed => (speed(figures), speed(than)),
+        Objective::Batch => (figures.slots as f64, than.slots as f64),
+    };
+    new > old * (1.0 + NOTICEABLE)
+}
+
 /// What is worse than with another choice, in one clause.
 pub(super) fn worse(figures: &Figures, than: &Figures) -> String {
     clause(figures, than, |ratio| ratio < 1.0 - NOTICEABLE)
@@ -31,6 +52,25 @@ pub(super) fn worse(figures: &Figures, than: &Figures) -> String {
 /// What is better than with another choice, in one clause.
 pub(super) fn better(figures: &Figures, than: &Figures) -> String {
     clause(figures, than, |ratio| ratio > 1.0 + NOTICEABLE)
+}
+
+/// Memory that is left on the fullest GPU, where there is noticeably less: what is given up where nothing else is.
+pub(super) fn less_left(figures: &Figures, than: &Figures) -> String {
+    let least = |figures: &Figures| {
+        let (_, gpus) = figures.free.split_last()?;
+        gpus.iter().copied().min()
+    };
+    match (least(figures), least(than)) {
+        (Some(left), Some(before)) if (left as f64) < before as f64 * (1.0 - NOTICEABLE) => {
+            let gib = |bytes: i64| bytes as f64 / GIB as f64;
+            format!(
+                "{:.1} instead of {:.1} GiB left on a GPU",
+                gib(left),
+                gib(before)
+            )
+        }
+        _ => String::new(),
+    }
 }
 
 fn clause(figures: &Figures, than: &Figures, wanted: impl Fn(f64) -> bool) -> String {

@@ -57,6 +57,9 @@ pub(super) struct Explorer<'a> {
     pub(super) context_is_open: bool,
     /// Whether the number of users may be chosen.
     pub(super) slots_are_open: bool,
+    /// The users, where the whole context is pinned and nothing is said of them: the engine would divide it by its own
+    /// number.
+    users: Option<(String, Value)>,
     known: Known,
     failed: Vec<(Point, Residency)>,
 }
@@ -95,7 +98,11 @@ impl<'a> Explorer<'a> {
         let touched = |name: &str| load.contains_key(name) && pinned(name);
         let total = load.keys().next().is_some_and(|name| touched(name));
         let users = load.keys().nth(1).is_some_and(|name| touched(name));
+        let one_user = load
+            .get_index(1)
+            .filter(|_| total && !users && space.planned_slots.is_none());
         Some(Self {
+            users: one_user.map(|(name, value)| (name.clone(), value.clone())),
             weights: open(&space.weights),
             caches,
             all_caches,
@@ -124,6 +131,7 @@ impl<'a> Explorer<'a> {
             format(&self.space.caches, point.cache),
             load,
         ];
+        settings.extend(self.users.clone());
         for (name, value) in changes.into_iter().flatten().flatten() {
             if !self.is_pinned(&name) {
                 settings.insert(name, value);

@@ -28,7 +28,8 @@ pub(super) fn search(request: &FitRequest<'_>) -> Result<Fitted, Box<Impossible>
         },
         ..*request
     };
-    let others = others(request, reserved, &best);
+    let mut others = others(request, reserved, &best);
+    let best = preferred(request.objective, best, &mut others);
     Ok(finish(request.objective, best, others))
 }
 
@@ -201,11 +202,33 @@ fn others(request: &FitRequest<'_>, reserved: &FitRequest<'_>, best: &Choice) ->
     kept
 }
 
+/// The best, or what was found on the way and serves the objective better at no price; the best then stands among the
+/// others, where it has anything to offer.
+fn preferred(objective: Objective, best: Choice, others: &mut Vec<Choice>) -> Choice {
+    let mut serving = others.iter().enumerate();
+    let better = serving.find(|(_, other)| {
+        compare::serves_better(objective, &other.figures, &best.figures)
+            && compare::worse(&other.figures, &best.figures).is_empty()
+    });
+    let Some(place) = better.map(|(place, _)| place) else {
+        return best;
+    };
+    let better = others.remove(place);
+    if !compare::is_no_better(&best.figures, &better.figures) {
+        others.push(best);
+    }
+    others.retain(|other| !compare::is_no_better(&other.figures, &better.figures));
+    better
+}
+
 /// With what each is good for and gives up.
 fn finish(objective: Objective, mut best: Choice, mut others: Vec<Choice>) -> Fitted {
     for other in &mut others {
         other.gives_up = compare::worse(&other.figures, &best.figures);
         other.good_for = compare::better(&other.figures, &best.figures);
+        if other.gives_up.is_empty() {
+            other.gives_up = compare::less_left(&other.figures, &best.figures);
+        }
     }
     best.good_for = compare::praise(objective, &best.figures);
     Fitted {

@@ -16,15 +16,9 @@ use crate::units::Bytes;
 /// Most sequences (`LLAMA_MAX_SEQ`, `src/llama-cparams.h` 0.6.0-dev).
 const MAX_SEQUENCES: u64 = 256;
 
-/// Up to here slots are counted one by one, beyond it by so many: nobody tunes 200 users to the one, and each number has
-/// a graph of its own, since the micro-batch is rounded up to a multiple of the slots.
-const COUNTED_SLOTS: u64 = 32;
-const SLOT_STEP: usize = 16;
-
 /// The numbers of slots that are tried.
 pub(super) fn slot_numbers() -> Vec<u64> {
-    let beyond = (COUNTED_SLOTS..=MAX_SEQUENCES).step_by(SLOT_STEP).skip(1);
-    (1..=COUNTED_SLOTS).chain(beyond).collect()
+    (1..=MAX_SEQUENCES).collect()
 }
 
 /// Bytes that caches grow by per token of context, over all devices.

@@ -209,6 +209,67 @@ fn what_the_engine_cannot_keep_free_is_no_fit() {
     assert!(request(&Memo::default()).is_err());
 }
 
+/// A machine that holds nothing but the smallest files: they are taken.
+#[test]
+fn the_smallest_files_are_taken_where_nothing_else_fits() {
+    let on = "ram_mib = 147456\ngpus = [{ name = \"RTX 4090\", in_use_mib = 600 }]";
+    let (best, _) = choices("DeepSeek-R1", on, &Settings::new(), Objective::Balanced);
+    assert_eq!(best.figures.weights, "IQ1_M");
+    assert!(best.figures.free.iter().all(|free| *free >= 0), "{best:?}");
+}
+
+/// One user is enough where the whole context is pinned and nobody said how many there are.
+#[test]
+fn a_pinned_context_is_not_divided() {
+    let (model, machine) = (preset("Qwen3-14B"), machine(SMALL));
+    let written = settings(&[("ctx_size", Value::Integer(8192))]);
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: &written,
+        pinned: &names(&["ctx_size"]),
+    };
+    let figures = fitted(&case, Objective::Context).figures;
+    assert_eq!((figures.context_per_slot, figures.slots), (8192, 1));
+}
+
+/// Users are counted to the one: one more would be too many.
+#[test]
+fn the_most_users_are_the_most() {
+    let (model, machine) = (preset("Qwen2.5-1.5B-Instruct"), machine(SMALL));
+    let written = settings(&[("ctx_size", Value::Integer(16_384))]);
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: &written,
+        pinned: &[],
+    };
+    let best = fitted(&case, Objective::Batch);
+    let (users, each) = (best.figures.slots, best.figures.context_per_slot);
+    assert!((33..256).contains(&users), "{users}");
+    let mut more = with(&written, &best);
+    let number = |number: u64| Value::Integer(i64::try_from(number).unwrap());
+    more.insert("parallel".to_owned(), number(users + 1));
+    more.insert("ctx_size".to_owned(), number((users + 1) * each));
+    assert_ne!(report_of(&case, &more).verdict, Verdict::Fits);
+}
+
+/// Where everything must be on one card and nobody said on which, it is the one that serves best.
+#[test]
+fn one_card_is_chosen_among_several() {
+    let on = "ram_mib = 65536\ngpus = [{ name = \"RTX 3060 12GB\" }, { name = \"RTX 4090\" }]";
+    let (model, machine) = (preset("Qwen3-14B"), machine(on));
+    let written = settings(&[("split_mode", text("none"))]);
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: &written,
+        pinned: &names(&["split_mode"]),
+    };
+    let best = fitted(&case, Objective::Quality);
+    assert_eq!(integer(&best.set, "main_gpu"), Some(1));
+}
+
 #[test]
 fn the_least_that_was_tried_is_named() {
     let (model, machine) = (preset("DeepSeek-R1"), machine(R1));
@@ -220,7 +281,7 @@ fn the_least_that_was_tried_is_named() {
     };
     let impossible = case.fit(Objective::Balanced, &Memo::default()).unwrap_err();
     assert!(
-        impossible.message.contains("even Q2_K with 4,096 tokens"),
+        impossible.message.contains("even IQ1_M with 4,096 tokens"),
         "{impossible}"
     );
 }

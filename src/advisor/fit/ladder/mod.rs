@@ -14,6 +14,10 @@ const CONTEXTS: [u64; 3] = [16_384, 8_192, 4_096];
 /// Below four bits per weight published losses grow steeply (`presets/quality.toml`): such files are a last resort.
 const FEW_BITS: f64 = 4.0;
 
+/// Below two and a half, answers are often wrong (`presets/quality.toml`: twice the perplexity and more): nothing but the
+/// only way to load a model at all.
+const LEAST_BITS: f64 = 2.5;
+
 /// Above seven bits no published comparison tells a file from the original (`presets/quality.toml`): more are only for who
 /// asks for quality.
 const ENOUGH_BITS: f64 = 7.0;
@@ -113,8 +117,10 @@ struct Weights {
     all: Vec<Format>,
     /// Those with enough bits that they are no last resort.
     good: Vec<Format>,
-    /// The others.
+    /// Others that still answer.
     poor: Vec<Format>,
+    /// All but those that hardly do.
+    usable: Vec<Format>,
     /// The one that is pinned, or the usual one.
     planned: Format,
     /// Good ones that a balanced plan takes.
@@ -138,8 +144,14 @@ impl Weights {
         };
         // Whoever pins a poor one does not mind.
         let few = written.map_or(FEW_BITS, |_| bits(planned).min(FEW_BITS));
-        let (mut good, poor): (Vec<Format>, Vec<Format>) =
-            all.iter().partition(|format| bits(**format) >= few);
+        let least = few.min(LEAST_BITS);
+        let with = |enough: &dyn Fn(f64) -> bool| -> Vec<Format> {
+            let formats = all.iter().copied();
+            formats.filter(|format| enough(bits(*format))).collect()
+        };
+        let mut good = with(&|bits| bits >= few);
+        let poor = with(&|bits| bits < few && bits >= least);
+        let usable = with(&|bits| bits >= least);
         if good.is_empty() {
             good.clone_from(&all);
         }
@@ -155,6 +167,7 @@ impl Weights {
             all,
             good,
             poor,
+            usable,
             planned,
             balanced,
         }
@@ -242,20 +255,23 @@ impl Ladder {
             })
     }
 
-    /// Whatever fits: less context, then poorer caches, then fewer bits.
+    /// Whatever fits: fewer bits, then less context, then poorer caches; so few bits that answers are often wrong only where
+    /// nothing else fits at all.
     fn anything(&self, explorer: &mut Explorer<'_>) -> Option<Found> {
-        let at_most: Vec<Format> = self
-            .weights
-            .all
-            .iter()
-            .copied()
-            .filter(|format| *format >= self.weights.planned)
-            .collect();
-        let caches = [&self.caches, &self.all_caches];
-        caches.into_iter().find_map(|caches| {
-            self.loads
-                .iter()
-                .find_map(|load| first(explorer, &at_most, caches, *load, Residency::Anywhere))
+        let Weights {
+            usable,
+            all,
+            planned,
+            ..
+        } = &self.weights;
+        [usable, all].into_iter().find_map(|formats| {
+            let formats = formats.iter().copied();
+            let at_most: Vec<Format> = formats.filter(|format| format >= planned).collect();
+            let caches = [&self.caches, &self.all_caches];
+            caches.into_iter().find_map(|caches| {
+                let mut loads = self.loads.iter();
+                loads.find_map(|load| first(explorer, &at_most, caches, *load, Residency::Anywhere))
+            })
         })
     }
 

@@ -92,6 +92,40 @@ impl<'a> Desk<'a> {
         !self.pinned.iter().any(|pinned| pinned == name)
     }
 
+    /// The cards in order of speed, where everything must be on one of them and nobody said on which.
+    pub(super) fn single_cards(&self) -> Option<Vec<u64>> {
+        let one = matches!(self.base.get("split_mode"), Some(Value::Text(word)) if word == "none");
+        let count = self.inputs.machine.gpus.len();
+        if !one || count < 2 || !self.is_open("main_gpu") || self.is_automatic() {
+            return None;
+        }
+        Some(self.by_speed(count).map(|card| card as u64).collect())
+    }
+
+    /// The same with one of them to put everything on.
+    pub(super) fn on(&self, card: u64) -> Self {
+        let mut base = self.base.clone();
+        let (name, value) = number("main_gpu", card);
+        base.insert(name.to_owned(), value);
+        Self {
+            base,
+            inputs: self.inputs,
+            buffer: Cell::new(0),
+            ..*self
+        }
+    }
+
+    /// Cards by their bandwidth, the fastest first.
+    fn by_speed(&self, gpus: usize) -> impl Iterator<Item = usize> {
+        let mut order: Vec<usize> = (0..gpus).collect();
+        let speed = |gpu: &usize| {
+            let gpu = self.inputs.machine.gpus.get(*gpu);
+            gpu.and_then(|gpu| gpu.bandwidth_gb_s).unwrap_or(0.0)
+        };
+        order.sort_by(|a, b| speed(b).total_cmp(&speed(a)));
+        order.into_iter()
+    }
+
     /// The number of layers is pinned, and pinned to what the engine chooses.
     pub(super) fn is_automatic(&self) -> bool {
         let inputs = Inputs {
@@ -154,13 +188,7 @@ impl<'a> Desk<'a> {
         {
             return None;
         }
-        let mut order: Vec<usize> = (0..gpus).collect();
-        let speed = |gpu: &usize| {
-            let gpu = self.inputs.machine.gpus.get(*gpu);
-            gpu.and_then(|gpu| gpu.bandwidth_gb_s).unwrap_or(0.0)
-        };
-        order.sort_by(|a, b| speed(b).total_cmp(&speed(a)));
-        order.into_iter().find_map(|gpu| {
+        self.by_speed(gpus).find_map(|gpu| {
             let changes = [
                 self.all_layers(),
                 ("split_mode", Value::Text("none".to_owned())),

@@ -19,7 +19,20 @@ use trial::Trial;
 /// The placement asked for; where it does not fit, what comes closest.
 pub(super) fn arrange(inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement> {
     let desk = Desk::new(inputs, ask);
-    let trial = placed(&desk, ask)?;
+    let trial = match desk.single_cards() {
+        // Whichever card serves best: the fastest of those that hold most.
+        Some(cards) => {
+            let mut best: Option<Trial> = None;
+            for card in cards {
+                let trial = placed(&desk.on(card), ask)?;
+                if best.as_ref().is_none_or(|best| trial.serves_better(best)) {
+                    best = Some(trial);
+                }
+            }
+            best?
+        }
+        None => placed(&desk, ask)?,
+    };
     Some(Arrangement {
         settings: trial.settings,
         probe: trial.probe,

@@ -11,7 +11,7 @@ use crate::plan::{Settings, Value};
 use crate::quant::Type;
 
 /// File types that people download, most bits first; each is a clear step smaller than the one before.
-pub(in super::super) const LADDER: [FileType; 9] = [
+pub(in super::super) const LADDER: [FileType; 11] = [
     FileType::BF16,
     FileType::Q8_0,
     FileType::Q6_K,
@@ -21,6 +21,8 @@ pub(in super::super) const LADDER: [FileType; 9] = [
     FileType::Q3_K_M,
     FileType::IQ3_M,
     FileType::Q2_K,
+    FileType::IQ2_XXS,
+    FileType::IQ1_M,
 ];
 
 /// Formats of the KV cache that every backend has kernels for, most bits first. q8_0 loses next to nothing, q4_0 visibly
@@ -134,8 +136,21 @@ fn weights(form: Weights, inputs: &Inputs<'_>) -> Format {
     Format {
         word: form.title(inputs.model),
         bits: bits_of_form(form, inputs),
-        set: Settings::from([("weights".to_owned(), Value::Text(form.word().to_owned()))]),
+        set: chosen(form),
     }
+}
+
+/// What chooses a form; the quantizer writes the smallest ones only with an importance matrix (`tensor_requires_imatrix` in
+/// `src/llama-quant.cpp`, 0.6.0-dev).
+fn chosen(form: Weights) -> Settings {
+    let mut set = Settings::from([("weights".to_owned(), Value::Text(form.word().to_owned()))]);
+    if matches!(
+        form,
+        Weights::Quantized(FileType::IQ2_XXS | FileType::IQ1_M)
+    ) {
+        set.insert("imatrix".to_owned(), Value::Bool(true));
+    }
+    set
 }
 
 fn cache((keys, values): (Type, Type)) -> Format {

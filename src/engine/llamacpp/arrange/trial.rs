@@ -112,6 +112,12 @@ impl Trial {
         }
     }
 
+    /// Whether it fits where the other does not, or has more on the GPUs.
+    pub(super) fn serves_better(&self, other: &Self) -> bool {
+        let key = |trial: &Self| (trial.probe.fits(), trial.probe.gpu_share);
+        key(self) > key(other)
+    }
+
     /// Whether every GPU keeps its margin, whatever main memory has.
     pub(super) fn fits_gpus(&self) -> bool {
         let gpus = self.probe.room.iter().take(self.gpus);
