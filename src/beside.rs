@@ -57,13 +57,19 @@ pub enum Reason {
     Engine(String),
     /// Its model cannot be had.
     #[error(transparent)]
-    Model(#[from] source::Error),
+    Model(Box<source::Error>),
     /// One of its settings cannot be.
     #[error(transparent)]
     Setting(#[from] setting::Error),
     /// It would not start by itself.
     #[error("it would not start: {0}")]
     Refused(String),
+}
+
+impl From<source::Error> for Reason {
+    fn from(error: source::Error) -> Self {
+        Self::Model(Box::new(error))
+    }
 }
 
 /// What these plans take of a machine, started in this order. Paths are from `folder`; whatever machine and further

@@ -109,7 +109,7 @@ fn escaped(text: &str) -> String {
     for letter in text.chars() {
         if letter != '\n' && steers(letter) {
             // All of them have one unit of UTF-16.
-            plain.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            plain.extend(format!("\\u{:04x}", u32::from(letter)).chars());
         } else {
             plain.push(letter);
         }

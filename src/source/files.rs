@@ -1,5 +1,6 @@
 //! Which files a model consists of, by their names and sizes.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use super::access::{Collection as _, Entry, LocalFolder};
@@ -60,9 +61,8 @@ fn is_number(text: &str) -> bool {
 }
 
 fn is_of_model(name: &str) -> bool {
-    let ending = Path::new(name)
-        .extension()
-        .map(|ending| ending.to_ascii_lowercase());
+    let ending = Path::new(name).extension();
+    let ending = ending.map(OsStr::to_ascii_lowercase);
     match ending.as_ref().and_then(|ending| ending.to_str()) {
         Some("json") => !name.contains("token") && !name.contains("vocab"),
         Some(ending) => ["safetensors", "bin", "pth", "pt", "gguf"].contains(&ending),
