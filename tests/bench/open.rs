@@ -2,7 +2,6 @@
 //! types and merges, at most 30 ms. `tests/bench/open.py` measures the Python package `gguf` beside it.
 #![expect(
     clippy::expect_used,
-    clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "a bench that cannot go on should say where"
 )]
@@ -73,14 +72,12 @@ fn write(path: &Path) {
 
 /// The file that is named by `GGUF`, or one made for the occasion.
 fn path(folder: &tempfile::TempDir) -> PathBuf {
-    match std::env::var_os("GGUF") {
-        Some(path) => path.into(),
-        None => {
-            let path = folder.path().join("model.gguf");
-            write(&path);
-            path
-        }
+    if let Some(path) = std::env::var_os("GGUF") {
+        return path.into();
     }
+    let path = folder.path().join("model.gguf");
+    write(&path);
+    path
 }
 
 #[divan::bench]

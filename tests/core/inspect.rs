@@ -145,7 +145,7 @@ fn files_are_counted_tensor_by_tensor() {
         .map(|share| share.name.as_str())
         .collect();
     assert_eq!(types, ["f16", "f32"]);
-    let bits = 8.0 * bytes as f64 / (4096 * 151 + 1) as f64;
+    let bits = 8.0 * bytes as f64 / f64::from(4096 * 151 + 1);
     assert!((inspection.bits_per_weight.unwrap() - bits).abs() < 1e-9);
 }
 

@@ -164,6 +164,7 @@ fn archives_are_known_by_their_sizes() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn what_is_not_there_is_said() {
     let tensors = tensors();
     let whole = safetensors(&tensors);

@@ -228,7 +228,7 @@ fn indexes_of_ten_million_tensors_take_little_memory() {
     let files = indexed(100_000, 100_000);
     assert!(files.contains("it names too many files"), "{files}");
     assert!(
-        started.elapsed() < Duration::from_secs(60),
+        started.elapsed() < Duration::from_mins(1),
         "{:?}",
         started.elapsed()
     );

@@ -239,6 +239,7 @@ fn group(bits: u64, kind: &str, strategy: &str, size: Option<u64>, activations: 
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn whatever_they_are_packed_into_parameters_are_counted() {
     let activation = |bits: u64, kind: &str, strategy: &str| json!({"num_bits": bits, "type": kind, "strategy": strategy});
     // The published counterpart: 2 bytes for each of the published parameters.

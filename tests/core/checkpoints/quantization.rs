@@ -8,6 +8,7 @@ fn read(config: &Value) -> Quantization {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn every_kind_has_a_label() {
     let cases = [
         (

@@ -89,7 +89,8 @@ impl Writer {
             // Converters leave out extents of one at the end.
             let used = shape.iter().rposition(|extent| *extent != 1).unwrap_or(0) + 1;
             let (name, id) = (&row.tensor.name, row.kind.ggml_id());
-            self.tensor(name, &shape[..used], id, row.bytes.get());
+            let used = shape.get(..used).unwrap_or(&shape);
+            self.tensor(name, used, id, row.bytes.get());
         }
         self
     }
@@ -134,9 +135,8 @@ fn typed(value: &Value) -> (u32, Vec<u8>) {
             let items: Vec<(u32, Vec<u8>)> = list.iter().map(typed).collect();
             // Lists of numbers are signed.
             let kind = match items.first() {
-                Some((4, _)) => 5,
+                Some((4, _)) | None => 5,
                 Some((kind, _)) => *kind,
-                None => 5,
             };
             let mut bytes = kind.to_le_bytes().to_vec();
             bytes.extend((items.len() as u64).to_le_bytes());
@@ -173,11 +173,10 @@ impl RandomAccess for Sparse {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let count = (buffer.len() as u64).min(self.size.saturating_sub(offset));
-        let buffer = &mut buffer[..count as usize];
-        buffer.fill(0);
-        if let Some(rest) = self.header.get(offset as usize..) {
-            let held = rest.len().min(buffer.len());
-            buffer[..held].copy_from_slice(&rest[..held]);
+        let held = self.header.get(offset as usize..).unwrap_or_default();
+        let bytes = held.iter().copied().chain(std::iter::repeat(0));
+        for (to, from) in buffer.iter_mut().take(count as usize).zip(bytes) {
+            *to = from;
         }
         self.read.set(self.read.get() + count);
         Ok(count as usize)

@@ -115,7 +115,8 @@ fn texts_lose_what_would_not_show() {
 
 #[test]
 fn tensors_that_cannot_be_are_refused() {
-    let cases: [(&str, &dyn Fn(&mut Writer)); 9] = [
+    type Spoil<'a> = &'a dyn Fn(&mut Writer);
+    let cases: [(&str, Spoil<'_>); 9] = [
         ("two tensors have the name", &|w| {
             w.tensor("a", &[8], 0, 32).tensor("a", &[8], 0, 32);
         }),
