@@ -1,7 +1,7 @@
 //! Which pinned setting would have to give.
 
-use super::explorer::{Explorer, Found};
-use super::search::{checked, choice};
+use super::explorer::Explorer;
+use super::search::{Checked, checked};
 use super::{FitRequest, Impossible, ladder};
 use crate::engine::search::pinned_choices;
 use crate::engine::setting;
@@ -33,7 +33,7 @@ pub(super) fn impossible(request: &FitRequest<'_>) -> Impossible {
     if !request.pinned.is_empty()
         && let Some(found) = relaxed(request, "", &[])
     {
-        let change = choice(request, &found);
+        let change = found.choice(request);
         let mut names = request.pinned.to_vec();
         names.retain(|name| change.set.contains_key(name) || change.unset.contains(name));
         return Impossible {
@@ -73,18 +73,17 @@ fn order(request: &FitRequest<'_>) -> Vec<String> {
 }
 
 /// What fits without a pin, which stays as near as can be to what it was.
-fn relaxed(request: &FitRequest<'_>, pin: &str, pinned: &[String]) -> Option<Found> {
+fn relaxed(request: &FitRequest<'_>, pin: &str, pinned: &[String]) -> Option<Checked> {
     let request = FitRequest {
         pinned,
         inputs: request.inputs,
         ..*request
     };
-    let (found, _) = checked(&request, |explorer| ladder::nearest(explorer, pin))?;
-    Some(found)
+    checked(&request, |explorer| ladder::nearest(explorer, pin))
 }
 
-fn gives(request: &FitRequest<'_>, pin: &str, found: &Found) -> Impossible {
-    let change = choice(request, found);
+fn gives(request: &FitRequest<'_>, pin: &str, found: &Checked) -> Impossible {
+    let change = found.choice(request);
     let before = request.inputs.settings.get(pin);
     let after = change.set.get(pin);
     let words = |value: Option<&Value>| match value {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::FitRequest;
 use crate::engine::Inputs;
-use crate::engine::largest::{largest, last_of};
+use crate::engine::largest::largest;
 use crate::engine::search::{
     Arrangement, Ask, Effort, Format, Residency, Space, open_plan, pinned_choices,
 };
@@ -37,7 +37,8 @@ pub(super) enum Role {
     Other,
 }
 
-type Known = HashMap<(Point, Residency, Effort), Option<Arrangement>>;
+/// What is known of the points of one machine.
+pub(super) type Known = HashMap<(Point, Residency, Effort), Option<Arrangement>>;
 
 /// What is searched, and what is known of it.
 pub(super) struct Explorer<'a> {
@@ -115,6 +116,16 @@ impl<'a> Explorer<'a> {
             known: HashMap::new(),
             failed: Vec::new(),
         })
+    }
+
+    /// What is known.
+    pub(super) fn into_known(self) -> Known {
+        self.known
+    }
+
+    /// Takes over what another search of the same found out.
+    pub(super) fn knows(&mut self, known: Known) {
+        self.known = known;
     }
 
     /// The settings of a point, the placement as written.
@@ -216,6 +227,14 @@ impl<'a> Explorer<'a> {
         })
     }
 
+    /// What every device has left with a point, negative where it lacks; `None` where less is on GPUs than must be.
+    fn room(&mut self, point: &Point, residency: Residency, effort: Effort) -> Option<Vec<i64>> {
+        let gpus = self.space.gpus;
+        let probe = &self.arrange(point, residency, effort)?.probe;
+        let as_asked = !gpus || probe.residency() >= residency || !probe.fits();
+        as_asked.then(|| probe.room.clone())
+    }
+
     /// The longest context per user with which a point fits; in steps of the engine, from the least given.
     pub(super) fn longest(
         &mut self,
@@ -233,19 +252,12 @@ impl<'a> Explorer<'a> {
             load: Some((steps.saturating_mul(step), slots)),
             ..*point
         };
-        let gpus = self.space.gpus;
         // Who plans more than the model is meant for has it, where it fits.
         let least = least.div_ceil(step).max(1);
         let most = (self.space.longest_context / step).max(least);
         let steps = largest(least, most, |steps| {
-            match self.arrange(&with(steps), residency, effort) {
-                Some(Arrangement { probe, .. })
-                    if !gpus || probe.residency() >= residency || !probe.fits() =>
-                {
-                    probe.room.clone()
-                }
-                _ => vec![-1],
-            }
+            let room = self.room(&with(steps), residency, effort);
+            room.unwrap_or_else(|| vec![-1])
         })?;
         self.found(&with(steps), residency, effort)
     }
@@ -307,21 +319,23 @@ impl<'a> Explorer<'a> {
             ..*point
         };
         let numbers = self.space.slots.clone();
-        let most = last_of(&numbers, |slots| {
-            let found = self.found(&with(slots), residency, Effort::Possible);
-            vec![if found.is_some() { 0 } else { -1 }]
+        let number = |index: u64| {
+            let index = usize::try_from(index).ok()?;
+            numbers.get(index).copied()
+        };
+        let last = numbers.len().checked_sub(1)?;
+        let most = largest(0, last as u64, |index| {
+            let room = number(index)
+                .and_then(|slots| self.room(&with(slots), residency, Effort::Possible));
+            room.unwrap_or_else(|| vec![-1])
         })?;
+        let most = number(most)?;
         self.found(&with(most), residency, Effort::Possible)
     }
 
     /// How fast it answers one user at the beginning of the context, where that can be told.
     pub(super) fn decode(&self, settings: &Settings) -> Option<Estimate> {
-        let traffic = self.request.engine.traffic(&Inputs {
-            settings,
-            ..self.request.inputs
-        })?;
-        let speed = speed::estimate(&traffic, self.request.inputs.machine).ok()?;
-        Some(speed.decode)
+        decode(&self.request, settings)
     }
 
     /// The best arrangement of what is found.
@@ -346,6 +360,16 @@ impl Point {
         };
         load && weights && self.cache == other.cache
     }
+}
+
+/// How fast settings answer one user at the beginning of the context, where that can be told.
+pub(super) fn decode(request: &FitRequest<'_>, settings: &Settings) -> Option<Estimate> {
+    let traffic = request.engine.traffic(&Inputs {
+        settings,
+        ..request.inputs
+    })?;
+    let speed = speed::estimate(&traffic, request.inputs.machine).ok()?;
+    Some(speed.decode)
 }
 
 /// The same value, words in any case of letters.

@@ -1,10 +1,13 @@
 //! The search: the best, checked by a full projection, and what else is good.
 
-use super::explorer::{Explorer, Found};
-use super::{Choice, Figures, FitRequest, Fitted, Impossible, Objective, blame, compare, ladder};
+use super::explorer::{Explorer, Found, Known};
+use super::{
+    Choice, Figures, FitRequest, Fitted, Impossible, Objective, blame, compare, explorer, ladder,
+};
 use crate::engine::{Inputs, Margin, room};
 use crate::hardware::Machine;
 use crate::plan::Settings;
+use crate::projection::Projection;
 use crate::units::Bytes;
 
 /// Most choices beside the best.
@@ -14,51 +17,73 @@ const OTHERS: usize = 5;
 /// have.
 const ROUNDS: usize = 4;
 
+/// What a search finds and the full projection agrees with.
+pub(super) struct Checked {
+    pub(super) found: Found,
+    projected: Projected,
+    /// The machine with as much taken off as that needed.
+    machine: Machine,
+    /// What the search came to know of that machine.
+    known: Known,
+}
+
+/// What the full projection says of settings.
+struct Projected {
+    /// What every device lacks.
+    lacks: Vec<Bytes>,
+    /// Bytes left per device at the peak.
+    free: Vec<i64>,
+}
+
 /// The best settings for the objective, and other good ones.
 pub(super) fn search(request: &FitRequest<'_>) -> Result<Fitted, Box<Impossible>> {
-    let reserved = checked(request, |explorer| {
+    let checked = checked(request, |explorer| {
         ladder::best(explorer, request.objective)
     });
-    let (best, machine) = reserved.ok_or_else(|| Box::new(blame::impossible(request)))?;
-    let best = choice(request, &best);
+    let checked = checked.ok_or_else(|| Box::new(blame::impossible(request)))?;
+    let best = checked.choice(request);
     let reserved = &FitRequest {
         inputs: Inputs {
-            machine: &machine,
+            machine: &checked.machine,
             ..request.inputs
         },
         ..*request
     };
-    let mut others = others(request, reserved, &best);
+    let mut others = others(request, reserved, checked.known, &best);
     let best = preferred(request.objective, best, &mut others);
     Ok(finish(request.objective, best, others))
 }
 
-/// What a search finds and the full projection agrees with, and the machine with as much taken off as that needed.
+/// What a search finds and the full projection agrees with.
 pub(super) fn checked(
     request: &FitRequest<'_>,
     find: impl Fn(&mut Explorer<'_>) -> Option<Found>,
-) -> Option<(Found, Machine)> {
+) -> Option<Checked> {
     let mut machine = request.inputs.machine.clone();
     for _ in 0..ROUNDS {
-        let found = {
-            let inputs = Inputs {
-                machine: &machine,
-                ..request.inputs
-            };
-            let mut explorer = Explorer::new(&FitRequest { inputs, ..*request })?;
-            find(&mut explorer)?
+        let inputs = Inputs {
+            machine: &machine,
+            ..request.inputs
         };
-        let lacks = lacks(request, &found)?;
-        if lacks.iter().all(|lacks| *lacks == Bytes::ZERO) {
-            return Some((found, machine));
+        let mut explorer = Explorer::new(&FitRequest { inputs, ..*request })?;
+        let found = find(&mut explorer)?;
+        let known = explorer.into_known();
+        let projected = projected(request, &found)?;
+        if projected.fits() {
+            return Some(Checked {
+                found,
+                projected,
+                machine,
+                known,
+            });
         }
-        reserve(&mut machine, &lacks);
+        reserve(&mut machine, &projected.lacks);
     }
     None
 }
 
-/// What every device lacks in the full projection; `None` where the engine would not start.
-pub(super) fn lacks(request: &FitRequest<'_>, found: &Found) -> Option<Vec<Bytes>> {
+/// What the full projection says; `None` where the engine would not start.
+fn projected(request: &FitRequest<'_>, found: &Found) -> Option<Projected> {
     let inputs = Inputs {
         settings: &found.arrangement.settings,
         ..request.inputs
@@ -80,7 +105,23 @@ pub(super) fn lacks(request: &FitRequest<'_>, found: &Found) -> Option<Vec<Bytes
             *lacks = (*lacks).max(Bytes::new(room.min(0).unsigned_abs()));
         }
     }
-    Some(lacks)
+    Some(Projected {
+        lacks,
+        free: free(inputs.machine, &outcome.projection),
+    })
+}
+
+impl Projected {
+    fn fits(&self) -> bool {
+        self.lacks.iter().all(|lacks| *lacks == Bytes::ZERO)
+    }
+}
+
+impl Checked {
+    /// As changes of the plan.
+    pub(super) fn choice(&self, request: &FitRequest<'_>) -> Choice {
+        choice(request, &self.found, self.projected.free.clone())
+    }
 }
 
 /// Takes what was lacking off the machine.
@@ -103,7 +144,7 @@ fn reserve(machine: &mut Machine, lacks: &[Bytes]) {
 }
 
 /// What is found, as changes of the plan.
-pub(super) fn choice(request: &FitRequest<'_>, found: &Found) -> Choice {
+fn choice(request: &FitRequest<'_>, found: &Found, free: Vec<i64>) -> Choice {
     let Inputs {
         settings: written, ..
     } = request.inputs;
@@ -121,19 +162,13 @@ pub(super) fn choice(request: &FitRequest<'_>, found: &Found) -> Choice {
     Choice {
         set,
         unset,
-        figures: figures(request, found),
+        figures: figures(request, found, free),
         gives_up: String::new(),
         good_for: String::new(),
     }
 }
 
-fn figures(request: &FitRequest<'_>, found: &Found) -> Figures {
-    let settings = &found.arrangement.settings;
-    let inputs = Inputs {
-        settings,
-        ..request.inputs
-    };
-    let explorer = Explorer::new(request);
+fn figures(request: &FitRequest<'_>, found: &Found, free: Vec<i64>) -> Figures {
     let probe = found.arrangement.probe.clone();
     Figures {
         context_per_slot: probe.context_per_slot,
@@ -144,23 +179,22 @@ fn figures(request: &FitRequest<'_>, found: &Found) -> Figures {
         gpu_share: probe.gpu_share,
         gpu_layers: probe.gpu_layers,
         expert_layers_in_ram: probe.expert_layers_in_ram,
-        decode: explorer.and_then(|explorer| explorer.decode(settings)),
-        free: free(request, &inputs),
+        decode: explorer::decode(request, &found.arrangement.settings),
+        free,
     }
 }
 
 /// Bytes left per device at the peak of the full projection, as a report of it says.
-fn free(request: &FitRequest<'_>, inputs: &Inputs<'_>) -> Vec<i64> {
-    let projection = request.engine.project_as_is(inputs).projection;
+fn free(machine: &Machine, projection: &Projection) -> Vec<i64> {
     let Some(moment) = projection.moments.get(projection.peak) else {
         return Vec::new();
     };
-    let mut free = room(inputs.machine, Margin::NONE, &moment.devices);
-    if inputs.machine.pool().is_some() {
+    let mut free = room(machine, Margin::NONE, &moment.devices);
+    if machine.pool().is_some() {
         return free;
     }
     // What others have of a card counts, too, where this plan has nothing on it. The host comes last.
-    let gpus = inputs.machine.gpus.iter().cycle();
+    let gpus = machine.gpus.iter().cycle();
     let Some((_, on_gpus)) = free.split_last_mut() else {
         return free;
     };
@@ -173,10 +207,16 @@ fn free(request: &FitRequest<'_>, inputs: &Inputs<'_>) -> Vec<i64> {
 }
 
 /// What the other objectives come to, and the ends of this one.
-fn others(request: &FitRequest<'_>, reserved: &FitRequest<'_>, best: &Choice) -> Vec<Choice> {
+fn others(
+    request: &FitRequest<'_>,
+    reserved: &FitRequest<'_>,
+    known: Known,
+    best: &Choice,
+) -> Vec<Choice> {
     let Some(mut explorer) = Explorer::new(reserved) else {
         return Vec::new();
     };
+    explorer.knows(known);
     let mut found: Vec<Found> = Objective::ALL
         .into_iter()
         .filter(|objective| *objective != request.objective)
@@ -186,17 +226,18 @@ fn others(request: &FitRequest<'_>, reserved: &FitRequest<'_>, best: &Choice) ->
     found.extend(ladder::most_bits_whole(&mut explorer));
     let mut kept: Vec<Choice> = Vec::new();
     for found in found {
-        let other = choice(request, &found);
+        // Most come to what is known already: what is left, which nothing is compared by, is worked out after that.
+        let mut other = choice(request, &found, Vec::new());
         let known = || std::iter::once(best).chain(&kept);
         if known().any(|known| compare::is_no_better(&other.figures, &known.figures)) {
             continue;
         }
-        let fits = lacks(request, &found)
-            .is_some_and(|lacks| lacks.iter().all(|lacks| *lacks == Bytes::ZERO));
-        if fits {
-            kept.retain(|known| !compare::is_no_better(&known.figures, &other.figures));
-            kept.push(other);
-        }
+        let Some(projected) = projected(request, &found).filter(Projected::fits) else {
+            continue;
+        };
+        other.figures.free = projected.free;
+        kept.retain(|known| !compare::is_no_better(&known.figures, &other.figures));
+        kept.push(other);
     }
     kept.truncate(OTHERS);
     kept

@@ -1,7 +1,6 @@
 //! Fused operations of the CUDA backend that keep tensors alive longer: `ggml_backend_cuda_graph_optimize`
 //! (`ggml/src/ggml-cuda/ggml-cuda.cu` 0.6.0-dev).
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use super::graph::Graph;
@@ -11,27 +10,36 @@ use crate::quant::Type;
 /// Tensors that must outlive a node.
 #[derive(Default)]
 pub(super) struct Keep {
-    /// By node.
-    slots: HashMap<Id, usize>,
+    /// By node, one more than where its tensors are; 0: nowhere.
+    slots: Vec<u32>,
     kept: Vec<Vec<Id>>,
 }
 
 impl Keep {
     /// What must live until `node` has run.
     pub(super) fn until(&self, node: Id) -> &[Id] {
-        if self.kept.is_empty() {
-            return &[];
-        }
-        let slot = self.slots.get(&node).and_then(|&slot| self.kept.get(slot));
-        slot.map_or(&[], Vec::as_slice)
+        let slot = self.slots.get(node.index()).copied().unwrap_or(0);
+        let kept = slot
+            .checked_sub(1)
+            .and_then(|slot| self.kept.get(slot as usize));
+        kept.map_or(&[], Vec::as_slice)
     }
 
     fn add(&mut self, tensor: Id, until: Id) {
-        let slot = *self.slots.entry(until).or_insert_with(|| {
+        if until == Id::NONE {
+            return;
+        }
+        if self.slots.len() <= until.index() {
+            self.slots.resize(until.index() + 1, 0);
+        }
+        let Some(slot) = self.slots.get_mut(until.index()) else {
+            return;
+        };
+        if *slot == 0 {
             self.kept.push(Vec::new());
-            self.kept.len() - 1
-        });
-        if let Some(kept) = self.kept.get_mut(slot)
+            *slot = u32::try_from(self.kept.len()).unwrap_or(u32::MAX);
+        }
+        if let Some(kept) = self.kept.get_mut(*slot as usize - 1)
             && !kept.contains(&tensor)
         {
             kept.push(tensor);
