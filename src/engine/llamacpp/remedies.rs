@@ -1,7 +1,7 @@
 //! What llama.cpp could do otherwise to need less.
 
 use super::accepted::{accepted, refused};
-use super::arrange::LADDER;
+use super::arrange::{LADDER, chosen};
 use super::auto;
 use super::config::{self, Config, Flash, GpuLayers};
 use super::file_type::Weights;
@@ -181,11 +181,11 @@ fn weights(config: &Config, model: &Model, derived: &Derived) -> Option<Remedy> 
                 *index >= now.map_or(1, |now| now + 1)
             }
         })
-        .map(|(_, kind)| kind.name());
+        .map(|(_, kind)| *kind);
     let steps: Vec<Step> = smaller
-        .map(|word| Step {
-            what: format!("A file in {word}"),
-            set: set([("weights", text(word))]),
+        .map(|kind| Step {
+            what: format!("A file in {}", kind.name()),
+            set: chosen(Weights::Quantized(kind)),
             gain: None,
             known_to_fit: false,
         })

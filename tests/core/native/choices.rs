@@ -153,7 +153,9 @@ fn smaller_files_are_offered() {
     assert!(
         words
             .iter()
-            .all(|word| word.contains("Q2_K") || word.contains("Q3_K") || word.contains("IQ3")),
+            .all(|word| ["Q2_K", "Q3_K", "IQ3", "IQ2", "IQ1"]
+                .iter()
+                .any(|smaller| word.contains(smaller))),
         "{words:?}"
     );
     assert!(

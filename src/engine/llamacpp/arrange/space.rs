@@ -142,7 +142,7 @@ fn weights(form: Weights, inputs: &Inputs<'_>) -> Format {
 
 /// What chooses a form; the quantizer writes the smallest ones only with an importance matrix (`tensor_requires_imatrix` in
 /// `src/llama-quant.cpp`, 0.6.0-dev).
-fn chosen(form: Weights) -> Settings {
+pub(in super::super) fn chosen(form: Weights) -> Settings {
     let mut set = Settings::from([("weights".to_owned(), Value::Text(form.word().to_owned()))]);
     if matches!(
         form,
