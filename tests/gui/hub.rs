@@ -52,7 +52,7 @@ fn answer(mut stream: TcpStream) {
             .map(|(name, file)| format!("{{\"rfilename\":\"{name}\",\"size\":{}}}", file.len()));
         let list = list.join(",");
         status = 200;
-        more = "content-type: application/json\r\n".to_owned();
+        "content-type: application/json\r\n".clone_into(&mut more);
         body = format!("{{\"id\":\"o/r\",\"sha\":\"{COMMIT}\",\"siblings\":[{list}]}}").into();
     } else if let Some((_, file)) = files()
         .into_iter()
