@@ -44,8 +44,8 @@ pub struct Space {
     pub longest_context: u64,
     /// Contexts are multiples of this.
     pub context_step: u64,
-    /// Numbers of users that can be told, in order.
-    pub slots: Vec<u64>,
+    /// The most users that the engine serves at once.
+    pub most_slots: u64,
     /// Context per user as the plan says it; `None` where it leaves it open.
     pub planned_context: Option<u64>,
     /// Users as the plan says it; `None` where it leaves it open.

@@ -318,18 +318,10 @@ impl<'a> Explorer<'a> {
             load: Some((context, slots)),
             ..*point
         };
-        let numbers = self.space.slots.clone();
-        let number = |index: u64| {
-            let index = usize::try_from(index).ok()?;
-            numbers.get(index).copied()
-        };
-        let last = numbers.len().checked_sub(1)?;
-        let most = largest(0, last as u64, |index| {
-            let room = number(index)
-                .and_then(|slots| self.room(&with(slots), residency, Effort::Possible));
+        let most = largest(1, self.space.most_slots, |slots| {
+            let room = self.room(&with(slots), residency, Effort::Possible);
             room.unwrap_or_else(|| vec![-1])
         })?;
-        let most = number(most)?;
         self.found(&with(most), residency, Effort::Possible)
     }
 

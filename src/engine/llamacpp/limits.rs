@@ -14,11 +14,17 @@ use crate::projection::Category;
 use crate::units::Bytes;
 
 /// Most sequences (`LLAMA_MAX_SEQ`, `src/llama-cparams.h` 0.6.0-dev).
-const MAX_SEQUENCES: u64 = 256;
+pub(super) const MAX_SEQUENCES: u64 = 256;
 
-/// The numbers of slots that are tried.
-pub(super) fn slot_numbers() -> Vec<u64> {
-    (1..=MAX_SEQUENCES).collect()
+/// Up to here a report counts slots one by one, beyond it by so many: each number has a graph of its own, since the
+/// micro-batch is rounded up to a multiple of the slots, and a report is made in every frame. A fit counts to the one.
+const COUNTED_SLOTS: u64 = 32;
+const SLOT_STEP: usize = 16;
+
+/// The numbers of slots that a report tries.
+fn slot_numbers() -> Vec<u64> {
+    let beyond = (COUNTED_SLOTS..=MAX_SEQUENCES).step_by(SLOT_STEP).skip(1);
+    (1..=COUNTED_SLOTS).chain(beyond).collect()
 }
 
 /// Bytes that caches grow by per token of context, over all devices.

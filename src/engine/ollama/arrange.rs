@@ -37,7 +37,7 @@ pub(super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
         weights: own(space.weights),
         planned_weights: space.planned_weights.filter(|_| written("weights")),
         caches: own(space.caches),
-        slots: if one { vec![1] } else { space.slots },
+        most_slots: if one { 1 } else { space.most_slots },
         planned_context: context.then_some(translation.context.tokens),
         planned_slots: written("num_parallel").then_some(translation.parallel),
         gpus: !translation.devices.is_empty(),

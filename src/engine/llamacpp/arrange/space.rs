@@ -62,7 +62,7 @@ pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
         caches: caches.into_iter().map(cache).collect(),
         longest_context: subject.trained.max(CELL_PADDING),
         context_step: CELL_PADDING,
-        slots: limits::slot_numbers(),
+        most_slots: limits::MAX_SEQUENCES,
         planned_context: match config.context {
             Context::Tokens(tokens) if slots => Some(tokens / config.sequences.max(1)),
             Context::Tokens(tokens) => Some(tokens),
