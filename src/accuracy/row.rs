@@ -307,16 +307,7 @@ pub fn modelled(cards: &[Bytes], compute_capability: (u32, u32)) -> Machine {
     Machine {
         name: "modelled device".to_owned(),
         os: Os::Linux,
-        host: Host {
-            ram: Bytes::from_gib(1 << 20),
-            in_use: Bytes::ZERO,
-            swap: Bytes::ZERO,
-            physical_cores: None,
-            cpu_name: None,
-            cpu_features: Vec::new(),
-            bandwidth_gb_s: None,
-            disk_free: None,
-        },
+        host: Host::with_ram(Bytes::from_gib(1 << 20)),
         gpus: cards.iter().map(gpu).collect(),
         nodes: 1,
     }

@@ -66,6 +66,22 @@ pub struct Host {
     pub disk_free: Option<Bytes>,
 }
 
+impl Host {
+    /// So much memory that nobody uses, and nothing else known.
+    pub fn with_ram(ram: Bytes) -> Self {
+        Self {
+            ram,
+            in_use: Bytes::ZERO,
+            swap: Bytes::ZERO,
+            physical_cores: None,
+            cpu_name: None,
+            cpu_features: Vec::new(),
+            bandwidth_gb_s: None,
+            disk_free: None,
+        }
+    }
+}
+
 /// One accelerator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gpu {

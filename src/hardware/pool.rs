@@ -50,14 +50,8 @@ mod tests {
             name: String::new(),
             os: Os::Macos,
             host: Host {
-                ram: Bytes::from_gib(ram_gib),
                 in_use: Bytes::from_gib(others_gib),
-                swap: Bytes::ZERO,
-                physical_cores: None,
-                cpu_name: None,
-                cpu_features: Vec::new(),
-                bandwidth_gb_s: None,
-                disk_free: None,
+                ..Host::with_ram(Bytes::from_gib(ram_gib))
             },
             gpus: vec![Gpu {
                 name: String::new(),

@@ -78,16 +78,7 @@ fn processor() -> Machine {
     Machine {
         name: String::new(),
         os: Os::Linux,
-        host: Host {
-            ram: Bytes::from_gib(1 << 20),
-            in_use: Bytes::ZERO,
-            swap: Bytes::ZERO,
-            physical_cores: None,
-            cpu_name: None,
-            cpu_features: Vec::new(),
-            bandwidth_gb_s: None,
-            disk_free: None,
-        },
+        host: Host::with_ram(Bytes::from_gib(1 << 20)),
         gpus: Vec::new(),
         nodes: 1,
     }

@@ -94,14 +94,9 @@ mod tests {
             name: String::new(),
             os: Os::Linux,
             host: Host {
-                ram: Bytes::from_gib(ram_gib),
-                in_use: Bytes::ZERO,
-                swap: Bytes::ZERO,
                 physical_cores: cores,
-                cpu_name: None,
-                cpu_features: Vec::new(),
                 bandwidth_gb_s: known,
-                disk_free: None,
+                ..Host::with_ram(Bytes::from_gib(ram_gib))
             },
             gpus: Vec::new(),
             nodes: 1,

@@ -92,16 +92,7 @@ fn nothing() -> Detection {
         machine: Machine {
             name: "Bench".to_owned(),
             os: Os::Linux,
-            host: Host {
-                ram: Bytes::from_gib(64),
-                in_use: Bytes::ZERO,
-                swap: Bytes::ZERO,
-                physical_cores: None,
-                cpu_name: None,
-                cpu_features: Vec::new(),
-                bandwidth_gb_s: None,
-                disk_free: None,
-            },
+            host: Host::with_ram(Bytes::from_gib(64)),
             gpus: Vec::new(),
             nodes: 1,
         },

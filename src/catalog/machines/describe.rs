@@ -38,7 +38,7 @@ pub(super) fn described(
     }
     let mut host = match (reference.ram_mib, detected) {
         // Another amount of RAM is another computer: nothing of this one is in use there.
-        (Some(mib), _) => simulated_host(Bytes::from_mib(mib)),
+        (Some(mib), _) => Host::with_ram(Bytes::from_mib(mib)),
         (None, Some(machine)) => machine.host.clone(),
         (None, None) => return Err(Error::NoRam),
     };
@@ -192,19 +192,6 @@ fn custom(reference: &GpuRef, vram: Option<Bytes>, usable: Option<Bytes>) -> Gpu
         pcie: None,
         drives_display: false,
         driver: None,
-    }
-}
-
-fn simulated_host(ram: Bytes) -> Host {
-    Host {
-        ram,
-        in_use: Bytes::ZERO,
-        swap: Bytes::ZERO,
-        physical_cores: None,
-        cpu_name: None,
-        cpu_features: Vec::new(),
-        bandwidth_gb_s: None,
-        disk_free: None,
     }
 }
 

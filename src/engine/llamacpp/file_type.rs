@@ -270,16 +270,7 @@ mod tests {
         let machine = crate::hardware::Machine {
             name: String::new(),
             os: crate::hardware::Os::Linux,
-            host: crate::hardware::Host {
-                ram: crate::units::Bytes::ZERO,
-                in_use: crate::units::Bytes::ZERO,
-                swap: crate::units::Bytes::ZERO,
-                physical_cores: None,
-                cpu_name: None,
-                cpu_features: Vec::new(),
-                bandwidth_gb_s: None,
-                disk_free: None,
-            },
+            host: crate::hardware::Host::with_ram(crate::units::Bytes::ZERO),
             gpus: Vec::new(),
             nodes: 1,
         };

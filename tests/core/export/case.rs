@@ -257,16 +257,7 @@ pub(super) fn machine(gpus: &[Gpu]) -> Machine {
     Machine {
         name: "Workstation".to_owned(),
         os: Os::Linux,
-        host: Host {
-            ram: Bytes::from_gib(64),
-            in_use: Bytes::ZERO,
-            swap: Bytes::ZERO,
-            physical_cores: None,
-            cpu_name: None,
-            cpu_features: Vec::new(),
-            bandwidth_gb_s: None,
-            disk_free: None,
-        },
+        host: Host::with_ram(Bytes::from_gib(64)),
         gpus: gpus.to_vec(),
         nodes: 1,
     }

@@ -18,14 +18,8 @@ pub(in crate::engine::llamacpp) fn machine(vendors: &[Vendor], features: &[&str]
         name: String::new(),
         os: Os::Linux,
         host: Host {
-            ram: Bytes::from_gib(64),
-            in_use: Bytes::ZERO,
-            swap: Bytes::ZERO,
-            physical_cores: None,
-            cpu_name: None,
             cpu_features: features.iter().map(|&feature| feature.to_owned()).collect(),
-            bandwidth_gb_s: None,
-            disk_free: None,
+            ..Host::with_ram(Bytes::from_gib(64))
         },
         gpus: vendors
             .iter()
