@@ -75,7 +75,8 @@ pub struct Inspection {
 pub enum Certainty {
     /// Weights are counted from the tensors of the files; everything else is as they say.
     Exact,
-    /// Weights are counted from the configuration, which does not say how they are stored.
+    /// Weights are counted from the configuration, which does not say how they are stored; or only the sizes of archives
+    /// are known.
     Configuration,
     /// Something that matters is not said anywhere and was assumed.
     Assumed,
@@ -94,10 +95,12 @@ impl Certainty {
     }
 
     fn of(model: &Model) -> Self {
-        match (&model.checkpoint, model.assumptions.is_empty()) {
+        let tensors = model.checkpoint.as_ref();
+        let counted = tensors.is_some_and(|checkpoint| checkpoint.elements() > 0);
+        match (counted, model.assumptions.is_empty()) {
             (_, false) => Self::Assumed,
-            (Some(_), true) => Self::Exact,
-            (None, true) => Self::Configuration,
+            (true, true) => Self::Exact,
+            (false, true) => Self::Configuration,
         }
     }
 }

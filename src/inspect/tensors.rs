@@ -37,7 +37,8 @@ pub(super) struct Counted {
     pub(super) stored: u64,
 }
 
-/// Counts parameters: from tensors where each element of them is one, else from the configuration.
+/// Counts parameters: from tensors where each element of them is one, else from the configuration. Of PyTorch archives
+/// no element is known.
 pub(super) fn counted(model: &Model) -> Counted {
     let described = model.parameters();
     let (total, active) = (described.total(), described.active());
@@ -63,7 +64,7 @@ pub(super) fn counted(model: &Model) -> Counted {
             _ => {}
         }
     }
-    if is_packed(checkpoint) && total > 0 {
+    if (is_packed(checkpoint) || elements == 0) && total > 0 {
         return Counted {
             total,
             active,

@@ -166,6 +166,24 @@ fn packed_weights_are_counted_by_the_configuration() {
     );
 }
 
+/// Archives are not looked into: their bytes are known, what they hold is what the configuration says.
+#[test]
+fn archives_are_counted_by_the_configuration() {
+    let archive = FileTensor {
+        name: "pytorch_model.bin".to_owned(),
+        shape: [0, 1, 1, 1],
+        kind: None,
+        type_name: Cow::Borrowed("PyTorch"),
+        bytes: Bytes::from_gib(15),
+    };
+    let inspection = Inspection::new(&opened(Container::PyTorch, vec![archive]), Vec::new());
+    assert_eq!(inspection.certainty, Certainty::Configuration);
+    assert_eq!(inspection.tensor_bytes, Some(Bytes::from_gib(15)));
+    let described = preset("Qwen3-8B").parameters();
+    assert_eq!(inspection.params_total, described.total());
+    assert_eq!(inspection.params_active, described.active());
+}
+
 #[test]
 fn absurd_tensors_saturate() {
     let huge = FileTensor {
