@@ -99,8 +99,7 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Opened> {
 
 /// What goes with a model, where the file is such a thing.
 fn part(path: &Path) -> anyhow::Result<Option<Part>> {
-    if !path.is_file() || !is_named(path, "gguf") && !store::begins_with(path, &source::gguf::MAGIC)
-    {
+    if !path.is_file() || !source::gguf::is_meant(path) {
         return Ok(None);
     }
     let file = source::gguf::open(path)?;
@@ -139,7 +138,7 @@ fn is_log(text: &str) -> bool {
 fn is_model(path: &Path) -> anyhow::Result<bool> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // By its ending even where the contents are something else: it is meant as a model.
-    let gguf = is_named(path, "gguf");
+    let gguf = source::gguf::is_named(path);
     if name == "config.json" || name.ends_with(".safetensors") || gguf && path.exists() {
         return Ok(true);
     }

@@ -6,12 +6,13 @@ use plimsoll::catalog::machines::MachineCatalog;
 use plimsoll::catalog::models::Entry;
 use plimsoll::hardware::Os;
 use plimsoll::projection::grouped;
+use plimsoll::source::gguf;
 use plimsoll::table::Table;
 use plimsoll::units::Bytes;
 use serde_json::{Value, json};
 
 use super::answer::{one_line, print_json, print_plain};
-use super::opened::{is_gguf, model_catalog, no_gguf};
+use super::opened::{model_catalog, no_gguf};
 use super::{Answer, Failure};
 
 /// Options of the lists.
@@ -44,7 +45,7 @@ impl Options {
     ) -> Result<Answer, Failure> {
         if rows.is_empty() {
             if let [file] = self.query.as_slice()
-                && is_gguf(file.as_ref())
+                && gguf::is_meant(file.as_ref())
             {
                 return Err(no_gguf(file));
             }

@@ -17,7 +17,7 @@ use plimsoll::units::Bytes;
 use serde_json::{Value, json};
 
 use super::answer::{one_line, print_json, print_plain};
-use super::opened::{is_gguf, model_catalog, no_model};
+use super::opened::{model_catalog, no_model};
 use super::remote::{self, Fetched};
 use super::{Answer, Failure};
 
@@ -95,7 +95,7 @@ fn show(
 
 /// The file, where it is GGUF and no model.
 fn part(reference: &ModelRef, path: &Path) -> Result<Option<Gguf>, Failure> {
-    if reference.path.is_none() || !is_gguf(path) || !path.is_file() {
+    if reference.path.is_none() || !gguf::is_meant(path) || !path.is_file() {
         return Ok(None);
     }
     let file = gguf::open(path).map_err(source::Error::from);

@@ -18,7 +18,7 @@ use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
 use plimsoll::plan::{self, Plan, Value};
 use plimsoll::report::{self, Beside, FitError, Report, Request};
-use plimsoll::source;
+use plimsoll::source::{self, gguf};
 use plimsoll::store::{self, Folders};
 
 use super::{Failure, PlanArguments, detect, settings};
@@ -254,7 +254,7 @@ fn standard_input() -> Result<String, Failure> {
         .read_to_end(&mut bytes);
     read.with_context(|| format!("cannot read {STANDARD_INPUT}"))
         .map_err(Failure::Io)?;
-    if bytes.starts_with(&GGUF) {
+    if bytes.starts_with(&gguf::MAGIC) {
         return Err(no_gguf(STANDARD_INPUT));
     }
     let limit = plan::MAX_BYTES;
@@ -268,24 +268,11 @@ fn standard_input() -> Result<String, Failure> {
 }
 
 fn plan_file(path: &Path) -> Result<String, Failure> {
-    if is_gguf(path) {
+    if gguf::is_meant(path) {
         return Err(no_gguf(&path.display().to_string()));
     }
     store::read(path, plan::MAX_BYTES).map_err(Failure::io)
 }
-
-/// By ending, or by the first bytes.
-pub(super) fn is_gguf(path: &Path) -> bool {
-    ends_as_gguf(path) || path.is_file() && store::begins_with(path, &GGUF)
-}
-
-fn ends_as_gguf(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
-}
-
-/// How every GGUF file begins.
-const GGUF: [u8; 4] = *b"GGUF";
 
 /// A model file where a plan or a preset is wanted, and what to do instead.
 pub(super) fn no_gguf(name: &str) -> Failure {
@@ -299,7 +286,7 @@ pub(super) fn no_gguf(name: &str) -> Failure {
 pub(super) fn no_model(error: source::Error) -> Failure {
     match error {
         source::Error::Gguf(ref reason) if reason.is_io() => Failure::io(error),
-        source::Error::Preset(models::Error::Unknown { id, .. }) if ends_as_gguf(id.as_ref()) => {
+        source::Error::Preset(models::Error::Unknown { id, .. }) if gguf::is_named(id.as_ref()) => {
             no_gguf(&id)
         }
         source::Error::Read(_) | source::Error::Preset(models::Error::Unreadable(_)) => {

@@ -70,7 +70,7 @@ pub(super) fn run(options: Options) -> Result<Answer, Failure> {
         size: _,
         theme: _,
     } = options;
-    if let Some(path) = path.filter(|path| super::opened::is_gguf(path)) {
+    if let Some(path) = path.filter(|path| plimsoll::source::gguf::is_meant(path)) {
         return Err(super::opened::no_gguf(&path.display().to_string()));
     }
     Err(Failure::input(anyhow::anyhow!(

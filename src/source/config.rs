@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::access::{Collection as _, Entry, LocalFile, LocalFolder};
 use super::checkpoint::{self, Reason};
-use super::{Error, gguf, is_named_gguf};
+use super::{Error, gguf};
 use crate::model::Model;
 use crate::store;
 
@@ -116,7 +116,7 @@ fn no_model(path: &Path, folder: &LocalFolder, entries: &[Entry]) -> Error {
 /// The one GGUF model of a folder; `None` where there are no such files.
 fn only_gguf(path: &Path, entries: &[Entry]) -> Result<Option<PathBuf>, Error> {
     let names = entries.iter().map(|entry| entry.name.as_str());
-    let all = names.filter(|name| is_named_gguf(Path::new(name)));
+    let all = names.filter(|name| gguf::is_named(Path::new(name)));
     let mut files: Vec<&str> = Vec::new();
     for name in all {
         let part = super::files::split(name);

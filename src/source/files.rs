@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::access::{Collection as _, Entry, LocalFolder};
+use super::gguf;
 
 /// The files of the model at a path: the parts of a split file, or what a folder holds of configuration and weights.
 /// What cannot be listed is left out.
@@ -33,10 +34,7 @@ pub fn of(path: &Path) -> Vec<Entry> {
             })
             .collect();
     }
-    let gguf = path
-        .extension()
-        .is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"));
-    if !gguf {
+    if !gguf::is_named(path) {
         // A configuration or a part of a checkpoint stands for its folder.
         return folder.map_or_else(Vec::new, of);
     }

@@ -109,16 +109,10 @@ pub fn model(reference: &ModelRef, catalog: &ModelCatalog) -> Result<Model, Erro
 /// The model of a GGUF file, or of a folder or file of another kind.
 fn file(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
     // What is no file is told apart where it is read.
-    if path.is_file() && (is_named_gguf(path) || store::begins_with(path, &gguf::MAGIC)) {
+    if path.is_file() && gguf::is_meant(path) {
         return Ok(gguf::open(path)?.model(overrides)?);
     }
     config::read(path, overrides)
-}
-
-/// By its ending: what is meant as GGUF is read as such, so that the reason is given where it is not.
-fn is_named_gguf(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
 }
 
 /// The model of a preset: of its own files as long as they are there, of its configuration otherwise.

@@ -35,6 +35,7 @@ use self::header::Header;
 use self::split::Part;
 use super::access::{Collection, LocalFolder, RandomAccess};
 use crate::model::{Checkpoint, Container, FileTensor};
+use crate::store;
 use crate::units::Bytes;
 
 /// A GGUF file, or a set of them that is one model.
@@ -56,6 +57,18 @@ pub struct Gguf {
 
 /// How every GGUF file begins.
 pub const MAGIC: [u8; 4] = *b"GGUF";
+
+/// Is a file meant as GGUF, there or not: by its ending, or by how it begins? What has the ending is read as such, so that
+/// the reason is given where it is something else.
+pub fn is_meant(path: &Path) -> bool {
+    is_named(path) || path.is_file() && store::begins_with(path, &MAGIC)
+}
+
+/// Has a file the ending of GGUF?
+pub fn is_named(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"))
+}
 
 /// Opens a file of this computer, and the other parts beside it where it is one of several.
 ///

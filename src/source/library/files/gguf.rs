@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{Origin, Part, Weights, missing};
+use crate::source::gguf;
 use crate::source::library::scan::{Item, ItemKind, Scan};
 use crate::source::library::{Kind, label};
 use crate::store;
@@ -62,9 +63,7 @@ pub(super) fn read(
 }
 
 fn is_gguf(item: &Item) -> bool {
-    let ending = Path::new(&item.name).extension();
-    matches!(item.kind, ItemKind::File(_))
-        && ending.is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"))
+    matches!(item.kind, ItemKind::File(_)) && gguf::is_named(Path::new(&item.name))
 }
 
 fn stem(name: &str) -> &str {
