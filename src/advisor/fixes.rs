@@ -144,8 +144,14 @@ fn note(offer: Offer, place: &str) -> Note {
 const MARGIN_STEP: u64 = 64 * MIB;
 
 /// A hint for a plan whose layers the engine chooses itself, and chooses so that a GPU is over: with a larger margin it
-/// leaves more. `None` where the choice is not the engine's, or a larger margin does not help.
-pub fn larger_margin(engine: &dyn Engine, inputs: &Inputs<'_>, places: &[&str]) -> Option<Note> {
+/// leaves more. `None` where the choice is not the engine's, or a larger margin does not help. `own_count`: the engine's
+/// own count says that it is too much, too.
+pub fn larger_margin(
+    engine: &dyn Engine,
+    inputs: &Inputs<'_>,
+    places: &[&str],
+    own_count: bool,
+) -> Option<Note> {
     let before = engine.free(inputs)?;
     let (_, on_gpus) = before.split_last()?;
     let (worst, over) = on_gpus.iter().enumerate().min_by_key(|(_, free)| **free)?;
@@ -165,12 +171,16 @@ pub fn larger_margin(engine: &dyn Engine, inputs: &Inputs<'_>, places: &[&str]) 
         let least = free.iter().copied().min().filter(|left| *left >= 0)?;
         let spare = Bytes::new(least.unsigned_abs());
         let (place, mib) = (places.get(worst)?, margin.get() / MIB);
+        let why = if own_count {
+            ""
+        } else {
+            ", by a dry run that counts less than the server then takes"
+        };
         Some(Note::hint(
             "larger-margin",
             format!(
-                "The engine chooses the layers itself, by a dry run that counts less than the server then takes: {over} too \
-                 many on {place}. With margin_mib = {mib} under [fit] it leaves more; then the plan fits with {spare} to \
-                 spare."
+                "The engine chooses the layers itself{why}: {over} too many on {place}. With margin_mib = {mib} under [fit] \
+                 it leaves more; then the plan fits with {spare} to spare."
             ),
         ))
     })

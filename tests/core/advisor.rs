@@ -4,7 +4,7 @@ use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::engine::{self, Memo};
 use plimsoll::plan::{FitOptions, LaunchOptions, Settings, Value};
 use plimsoll::projection::{Gain, Note};
-use plimsoll::report::{ContextLimit, Report, Request, Verdict};
+use plimsoll::report::{ContextLimit, FIT_OVERFILLS, Report, Request, Verdict};
 use plimsoll::units::Bytes;
 
 use super::report::{check, machine};
@@ -127,6 +127,13 @@ fn what_the_engine_chooses_beyond_a_card_is_mended_by_what_costs_least() {
         .iter()
         .find(|note| note.code == "larger-margin");
     let told = &margin.expect("a larger margin helps").message;
+    // By the engine's own count there is too much on the card already, and that is what is said.
+    let overfills = report.notes.iter().find(|note| note.code == FIT_OVERFILLS);
+    let said = &overfills
+        .expect("the fit itself puts too much there")
+        .message;
+    assert!(said.contains(" on gpu7 "), "{said}");
+    assert!(!told.contains("dry run"), "{told}");
     let mib = told.split("margin_mib = ").nth(1).unwrap();
     let mib = mib.split(' ').next().unwrap().parse().unwrap();
     let after = check("DeepSeek-R1", &machine(UNEVEN), &[], mib);

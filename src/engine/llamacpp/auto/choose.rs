@@ -8,6 +8,7 @@ use crate::engine::llamacpp::config::{Config, Context, GpuLayers, Override, Spli
 use crate::engine::llamacpp::subject::Subject;
 use crate::model::FeedForward;
 use crate::projection::{Note, grouped};
+use crate::report::FIT_OVERFILLS;
 use crate::units::Bytes;
 
 /// First version that fits by itself (ggml-org/llama.cpp#16653, December 2025).
@@ -41,10 +42,12 @@ pub(in super::super) fn choose(
 
 fn chosen(subject: &Subject<'_>, config: &Config) -> Chosen {
     let limits = limits(subject, config);
-    let fitted = fit(&limits, &Run { subject, config });
+    let run = Run { subject, config };
+    let fitted = fit(&limits, &run);
     let asked = config.asked_context(subject.trained);
     let mut notes = Vec::new();
     remark(&fitted, &limits, asked, &mut notes);
+    notes.extend(overfilled(&run, &fitted.candidate, &limits));
     Chosen {
         config: applied(config, &fitted.candidate),
         fitted,
@@ -241,4 +244,36 @@ fn remark(fitted: &Fitted, limits: &Limits, asked: u64, notes: &mut Vec<Note>) {
         };
         notes.push(Note::hint("layers-fitted", message).on("n_gpu_layers"));
     }
+}
+
+/// The card on which a fit puts more than it has, by the fit's own count. Its steps look at the card alone that they fill;
+/// and whichever layer comes first on the last card keeps its experts there, since the first of its layers is taken for the
+/// one without parts (`common_params_fit_impl`, `set_ngl_tensor_split_tbo`, `common/fit.cpp` 0.6.0-dev).
+fn overfilled(run: &Run<'_>, candidate: &Candidate, limits: &Limits) -> Option<Note> {
+    candidate.layers.as_ref()?;
+    let used = run.measure(candidate);
+    let over = limits.free.iter().zip(&used);
+    let (position, over) = over
+        .map(|(free, used)| used.total.saturating_sub(*free))
+        .enumerate()
+        .max_by_key(|(_, over)| *over)
+        .filter(|(_, over)| *over > 0)?;
+    let over = Bytes::new(over.unsigned_abs());
+    let device = run.subject.devices.get(position)?;
+    let why = if limits.experts && position + 1 == limits.free.len() {
+        ", and the first layer on the last card keeps its experts there, whichever layer that becomes"
+    } else {
+        ""
+    };
+    Some(
+        Note::warning(
+            FIT_OVERFILLS,
+            format!(
+                "The engine's own fit puts {over} more on gpu{} than is free there, by its own count: it looks only at the \
+                 card that it fills{why}. The server would run out of memory as it loads.",
+                device.index
+            ),
+        )
+        .on("n_gpu_layers"),
+    )
 }
