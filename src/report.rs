@@ -9,10 +9,12 @@ mod json;
 mod limit;
 mod named_file;
 mod room;
+mod users;
 
 pub use experts::{ExpertPrice, expert_prices, experts, place_experts};
 pub use fit::{FitError, fit};
 pub use limit::ContextLimit;
+pub use users::with_users;
 
 use crate::advisor;
 use crate::engine::search::pinned_choices;
@@ -27,6 +29,9 @@ use crate::units::Bytes;
 
 /// Code of the note by which an engine says that it keeps the margin free by its own count, where ours leaves less.
 pub const MARGIN_KEPT_BY_ENGINE: &str = "margin-kept-by-engine";
+
+/// Code of the note by which an engine says that its own choice of layers puts more on a card than it has.
+pub const FIT_OVERFILLS: &str = "fit-overfills";
 
 /// Everything that is shown about a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -257,7 +262,9 @@ fn advice(request: &Request<'_>, inputs: &Inputs<'_>, report: &Report) -> Vec<No
                 (Some(_), Some(pool)) => vec![*pool; places.len()],
                 _ => places,
             };
-            let mut notes = Vec::from_iter(advisor::larger_margin(engine, inputs, &places));
+            let own_count = report.notes.iter().any(|note| note.code == FIT_OVERFILLS);
+            let margin = advisor::larger_margin(engine, inputs, &places, own_count);
+            let mut notes = Vec::from_iter(margin);
             notes.extend(advisor::fixes(engine, inputs, remedies, &pinned, &places));
             notes
         }

@@ -100,6 +100,11 @@ impl Opened {
         report::report(&self.request(), &Memo::default()).map_err(Failure::input)
     }
 
+    /// The same with the most users counted.
+    pub(super) fn report_with_users(&self) -> Result<Report, Failure> {
+        report::with_users(&self.request(), &Memo::default()).map_err(Failure::input)
+    }
+
     /// Whether GPU and processor have one memory.
     pub(super) fn shares_memory(&self) -> bool {
         self.machine.pool().is_some()
@@ -135,6 +140,12 @@ impl Opened {
     pub(super) fn fitted_plan(&self, choice: &Choice) -> Plan {
         let mut plan = self.plan.clone();
         choice.apply(self.engine, &mut plan.settings);
+        let Plan { settings, fit, .. } = &mut plan;
+        // What it chose it may choose anew, and another fit too.
+        fit.chosen.extend(choice.set.clone());
+        let pinned = &fit.pinned;
+        fit.chosen
+            .retain(|name, value| settings.get(name) == Some(value) && !pinned.contains(name));
         plan
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Options {
 /// Prints the report.
 pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     let opened = Opened::open(&options.plan)?;
-    let report = opened.report()?;
+    let report = opened.report_with_users()?;
     if options.json {
         print_json(&report)?;
     } else {
@@ -81,6 +81,18 @@ fn text(report: &Report, why: bool) -> String {
             ),
         );
     }
+    text.push_str(&limits(report));
+    text.push_str(&expectations::lines(report));
+    text.push_str(&notes(report));
+    if why {
+        text.push_str(&reasons(report));
+    }
+    text
+}
+
+/// How far the plan could go.
+fn limits(report: &Report) -> String {
+    let mut text = String::new();
     if let Some(limit) = report.context_limit() {
         let (what, tokens) = match limit {
             ContextLimit::Fits(tokens) => ("that fits", tokens),
@@ -95,10 +107,11 @@ fn text(report: &Report, why: bool) -> String {
             format_args!("longest context {what}: {} tokens", grouped(tokens)),
         );
     }
-    text.push_str(&expectations::lines(report));
-    text.push_str(&notes(report));
-    if why {
-        text.push_str(&reasons(report));
+    if let Some(users) = report.derived.max_batch.filter(|users| *users > 1) {
+        line(
+            &mut text,
+            format_args!("most users with as much context each: {users}"),
+        );
     }
     text
 }

@@ -52,16 +52,30 @@ pub(crate) fn largest(
     Some(low.0)
 }
 
-/// The last of `numbers`, which grow, with no device over; `None` where not even the first fits. Always asks for the
-/// same few of them, so that measurements which are kept serve again.
-pub(crate) fn last_of(numbers: &[u64], mut slack: impl FnMut(u64) -> Vec<i64>) -> Option<u64> {
-    let mut fits = |number: &u64| slack(*number).iter().all(|left| *left >= 0);
-    // Most plans have room for none more or for all.
-    if let Some(last) = numbers.last().filter(|last| fits(last)) {
-        return Some(*last);
+/// The same over `stretches`, first and last numbers of each in order: slack never grows within one, and may from one to
+/// the next.
+pub(crate) fn largest_over(
+    stretches: &[(u64, u64)],
+    mut slack: impl FnMut(u64) -> Vec<i64>,
+) -> Option<u64> {
+    let mut stretches = stretches.iter().rev();
+    stretches.find_map(|(first, last)| {
+        let fits = slack(*first).iter().all(|left| *left >= 0);
+        fits.then(|| largest(*first, *last, &mut slack)).flatten()
+    })
+}
+
+/// The stretches of `1..=most` over which `amount` never shrinks.
+pub(crate) fn growing(most: u64, amount: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
+    let mut stretches = Vec::new();
+    let mut first = 1;
+    for last in 1..=most {
+        if last == most || amount(last + 1) < amount(last) {
+            stretches.push((first, last));
+            first = last + 1;
+        }
     }
-    let fitting = numbers.partition_point(|number| fits(number));
-    numbers.get(fitting.checked_sub(1)?).copied()
+    stretches
 }
 
 type Measured = (u64, Vec<i64>);
@@ -95,8 +109,6 @@ mod tests {
         let expected = (least..=most)
             .rev()
             .find(|steps| slack(*steps).iter().all(|left| *left >= 0));
-        let numbers: Vec<u64> = (least..=most).collect();
-        assert_eq!(last_of(&numbers, &slack), expected);
         let mut count = 0;
         let found = largest(least, most, |steps| {
             count += 1;
@@ -124,6 +136,21 @@ mod tests {
         check(1, 64, 2, |_| vec![5, -1]);
         check(1, 1, 1, |_| vec![0]);
         assert_eq!(largest(2, 1, |_| vec![0]), None);
+    }
+
+    #[test]
+    fn the_last_stretch_that_fits_is_found() {
+        // A micro-batch of 512 in equal parts for all slots: whatever is left, the answer is that of a walk.
+        let rounded = |slots: u64| 512_u64.next_multiple_of(slots);
+        let stretches = growing(256, rounded);
+        assert_eq!(stretches.first(), Some(&(1, 3)));
+        assert_eq!(stretches.last(), Some(&(256, 256)));
+        for room in (0..4_000).step_by(7) {
+            let slack = |slots: u64| vec![room - signed(2 * rounded(slots) + slots)];
+            let walked = (1..=256).rev().find(|slots| slack(*slots) >= vec![0]);
+            assert_eq!(largest_over(&stretches, slack), walked, "{room}");
+        }
+        assert_eq!(growing(9, |_| 1), [(1, 9)]);
     }
 
     #[test]

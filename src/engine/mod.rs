@@ -64,9 +64,16 @@ pub trait Engine: Sync {
     /// What the engine would allocate. Total: odd input gives notes, and `refused` where the engine would not start.
     fn project(&self, inputs: &Inputs<'_>) -> Outcome;
 
-    /// The same without how far the plan could go (`max_context_tokens`, `max_batch`), which takes longest to find out.
+    /// The same without how far the plan could go (`max_context_tokens`), which takes longest to find out.
     fn project_as_is(&self, inputs: &Inputs<'_>) -> Outcome {
         self.project(inputs)
+    }
+
+    /// The most users with as much context each as planned (slots, sequences), or the largest micro-batch, counted to the
+    /// one; `None` where none fits, or the engine would not start. Takes a graph for every number that is tried: not for a
+    /// frame.
+    fn most_users(&self, _inputs: &Inputs<'_>) -> Option<u64> {
+        None
     }
 
     /// Bytes that every device has left, GPUs in plan order and the host last; negative where they lack. Much cheaper
@@ -203,8 +210,8 @@ pub struct Derived {
     pub kv_bytes_per_token: f64,
     /// Longest context that fits, in the meaning of the engine's own context flag; `None` where none does.
     pub max_context_tokens: Option<u64>,
-    /// Most users (slots, sequences) or the largest micro-batch that fits; `None` where none does. Engines may round large
-    /// numbers of users down.
+    /// Most users (slots, sequences) or the largest micro-batch that fits; `None` where none does, and where nobody asked
+    /// ([`Engine::most_users`]).
     pub max_batch: Option<u64>,
     /// Further figures under the engine's own names.
     #[serde(flatten)]

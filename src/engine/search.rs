@@ -46,6 +46,8 @@ pub struct Space {
     pub context_step: u64,
     /// The most users that the engine serves at once.
     pub most_slots: u64,
+    /// First and last numbers of users between which memory never shrinks, in order; empty: it never does.
+    pub slot_stretches: Vec<(u64, u64)>,
     /// Context per user as the plan says it; `None` where it leaves it open.
     pub planned_context: Option<u64>,
     /// Users as the plan says it; `None` where it leaves it open.
@@ -65,6 +67,8 @@ pub struct Format {
     pub bits: f64,
     /// What chooses it.
     pub set: Settings,
+    /// What goes along with it where nobody pinned it: the same for what stands beside the model.
+    pub along: Settings,
 }
 
 /// What must be on GPUs.

@@ -76,7 +76,8 @@ fn price(request: &Request<'_>, inputs: &Inputs<'_>, layers: &ExpertLayers) -> O
     })
 }
 
-fn with_inputs<T>(
+/// Asks an engine about a request, its settings checked and its neighbours in use.
+pub(super) fn with_inputs<T>(
     request: &Request<'_>,
     memo: &Memo,
     ask: impl FnOnce(&Inputs<'_>) -> Option<T>,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::FitRequest;
 use crate::engine::Inputs;
-use crate::engine::largest::largest;
+use crate::engine::largest::{largest, largest_over};
 use crate::engine::search::{
     Arrangement, Ask, Effort, Format, Residency, Space, open_plan, pinned_choices,
 };
@@ -36,6 +36,9 @@ pub(super) enum Role {
     Slots,
     Other,
 }
+
+/// Numbers of users in a row that may need less than the one before them and do not fit, until no further one is tried.
+const MISSED: usize = 2;
 
 /// What is known of the points of one machine.
 pub(super) type Known = HashMap<(Point, Residency, Effort), Option<Arrangement>>;
@@ -132,7 +135,13 @@ impl<'a> Explorer<'a> {
     pub(super) fn settings(&self, point: &Point) -> Settings {
         let mut settings = self.base.clone();
         let format = |formats: &[Format], index: Option<usize>| {
-            index.and_then(|index| formats.get(index).map(|format| format.set.clone()))
+            let format = index.and_then(|index| formats.get(index));
+            format.map(|format| {
+                let (set, along) = (format.set.iter(), format.along.iter());
+                let both = set.chain(along);
+                both.map(|(name, value)| (name.clone(), value.clone()))
+                    .collect::<Settings>()
+            })
         };
         let load = point
             .load
@@ -272,29 +281,10 @@ impl<'a> Explorer<'a> {
         if !self.context_is_open {
             return None;
         }
-        let engine = self.request.engine;
-        let pinned: Vec<String> = engine
-            .settings()
-            .iter()
-            .map(|setting| setting.name.to_owned())
-            .collect();
         let step = self.space.context_step.max(1);
         let least = least.div_ceil(step).max(1);
         let most = (self.space.longest_context / step).max(least);
-        let at = |steps: u64| {
-            let mut settings = found.arrangement.settings.clone();
-            settings.extend(engine.load(steps.saturating_mul(step), slots));
-            let inputs = Inputs {
-                settings: &settings,
-                ..self.request.inputs
-            };
-            let ask = Ask {
-                pinned: &pinned,
-                residency: Residency::Anywhere,
-                effort: Effort::Best,
-            };
-            engine.arrange(&inputs, &ask)
-        };
+        let at = |steps: u64| self.as_placed(found, steps.saturating_mul(step), slots);
         let steps = largest(least, most, |steps| {
             at(steps).map_or_else(|| vec![-1], |arrangement| arrangement.probe.room)
         })?;
@@ -318,11 +308,69 @@ impl<'a> Explorer<'a> {
             load: Some((context, slots)),
             ..*point
         };
-        let most = largest(1, self.space.most_slots, |slots| {
-            let room = self.room(&with(slots), residency, Effort::Possible);
+        let most = self.most_users(|explorer, slots| {
+            let room = explorer.room(&with(slots), residency, Effort::Possible);
             room.unwrap_or_else(|| vec![-1])
         })?;
         self.found(&with(most), residency, Effort::Possible)
+    }
+
+    /// The most users with so much context each, with every layer where it is.
+    pub(super) fn most_slots_as_placed(&mut self, found: &Found, context: u64) -> Option<Found> {
+        let most = self.most_users(|explorer, slots| {
+            let arrangement = explorer.as_placed(found, context, slots);
+            arrangement.map_or_else(|| vec![-1], |arrangement| arrangement.probe.room)
+        })?;
+        Some(Found {
+            point: Point {
+                load: Some((context, most)),
+                ..found.point
+            },
+            arrangement: self.as_placed(found, context, most)?,
+        })
+    }
+
+    /// The most users with no device over, where `slack` says what each has left.
+    fn most_users(&mut self, mut slack: impl FnMut(&mut Self, u64) -> Vec<i64>) -> Option<u64> {
+        let most = self.space.most_slots;
+        let mut found = largest(1, most, |slots| slack(self, slots))?;
+        // Where more users need less than one fewer, they may fit again. What the next two such numbers do not leave, none
+        // after them does: every one has the caches of more users, and none less than the plain micro-batch.
+        let stretches = self.space.slot_stretches.clone();
+        let mut missed = 0;
+        for (first, last) in stretches {
+            if first <= found || last > most {
+                continue;
+            }
+            let further = largest_over(&[(first, last)], |slots| slack(self, slots));
+            match further {
+                Some(further) => (found, missed) = (further, 0),
+                None => missed += 1,
+            }
+            if missed == MISSED {
+                break;
+            }
+        }
+        Some(found)
+    }
+
+    /// Other users and contexts with every layer where it is.
+    fn as_placed(&self, found: &Found, context: u64, slots: u64) -> Option<Arrangement> {
+        let engine = self.request.engine;
+        let settings = engine.settings().iter();
+        let pinned: Vec<String> = settings.map(|setting| setting.name.to_owned()).collect();
+        let mut settings = found.arrangement.settings.clone();
+        settings.extend(engine.load(context, slots));
+        let inputs = Inputs {
+            settings: &settings,
+            ..self.request.inputs
+        };
+        let ask = Ask {
+            pinned: &pinned,
+            residency: Residency::Anywhere,
+            effort: Effort::Best,
+        };
+        engine.arrange(&inputs, &ask)
     }
 
     /// How fast it answers one user at the beginning of the context, where that can be told.

@@ -65,6 +65,13 @@ pub(in crate::engine) fn exceeds_everything(inputs: &Inputs<'_>) -> bool {
         .is_some_and(|(subject, config)| limits::exceeds_everything(&subject, &config))
 }
 
+/// Numbers of requests after which the next one may need less: the micro-batch is rounded up to a multiple of them.
+pub(in crate::engine) fn slot_ends(inputs: &Inputs<'_>) -> Vec<u64> {
+    let config = config::read(inputs.settings, inputs.draft.is_some(), &mut Vec::new());
+    let stretches = limits::slot_stretches(|_| config.micro_batch);
+    stretches.into_iter().map(|(_, last)| last).collect()
+}
+
 /// What comes of settings, without the reasons; `None` where the engine would not start.
 pub(in crate::engine) fn probe(inputs: &Inputs<'_>) -> Option<Probe> {
     super::arrange::probe(inputs)

@@ -1,6 +1,6 @@
 //! How far a plan can go: the longest context and the most slots that fit.
 
-use super::auto::{self, Fitted, Overflow, Used, largest, last_of};
+use super::auto::{self, Fitted, Overflow, Used, largest};
 use super::compute::Purpose;
 use super::config::{CELL_PADDING, Config, Context, Shape, SplitMode};
 use super::host::{gpu_context_bytes, gpu_overhead_bytes, host_overhead_bytes};
@@ -9,6 +9,7 @@ use super::measure::{Contents, Measured};
 use super::parts::{Parts, parts};
 use super::subject::Subject;
 use super::terms::AllReduce;
+use crate::engine::largest::{growing, largest_over};
 use crate::engine::{Margin, Overhead, left_to_system};
 use crate::projection::Category;
 use crate::units::Bytes;
@@ -16,15 +17,13 @@ use crate::units::Bytes;
 /// Most sequences (`LLAMA_MAX_SEQ`, `src/llama-cparams.h` 0.6.0-dev).
 pub(super) const MAX_SEQUENCES: u64 = 256;
 
-/// Up to here a report counts slots one by one, beyond it by so many: each number has a graph of its own, since the
-/// micro-batch is rounded up to a multiple of the slots, and a report is made in every frame. A fit counts to the one.
-const COUNTED_SLOTS: u64 = 32;
-const SLOT_STEP: usize = 16;
-
-/// The numbers of slots that a report tries.
-fn slot_numbers() -> Vec<u64> {
-    let beyond = (COUNTED_SLOTS..=MAX_SEQUENCES).step_by(SLOT_STEP).skip(1);
-    (1..=COUNTED_SLOTS).chain(beyond).collect()
+/// Stretches of slots over which memory never shrinks: within one the micro-batch, which is rounded up to a multiple of the
+/// slots (`graph_reserve` in `src/llama-context.cpp`, 0.6.0-dev), does not.
+pub(super) fn slot_stretches(micro_batch: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
+    growing(MAX_SEQUENCES, |slots| {
+        let tokens = micro_batch(slots).max(1);
+        tokens.checked_next_multiple_of(slots).unwrap_or(tokens)
+    })
 }
 
 /// Bytes that caches grow by per token of context, over all devices.
@@ -133,7 +132,7 @@ fn fits_for_sure(subject: &Subject<'_>, longer: &Config, planned: &Measured) -> 
         .all(|left| *left >= 0)
 }
 
-/// The most slots with as much context each as planned, of the numbers tried.
+/// The most slots with as much context each as planned, counted to the one: each number has a graph of its own.
 pub(super) fn most_slots(
     subject: &Subject<'_>,
     config: &Config,
@@ -155,13 +154,18 @@ pub(super) fn most_slots(
         if exceeds_everything(subject, config) {
             return None;
         }
-        last_of(&slot_numbers(), |slots| {
-            slack(
-                subject,
-                &with_slots(slots),
-                overflows,
-                subject.inputs.margin,
-            )
+        let margin = subject.inputs.margin;
+        let stretches =
+            slot_stretches(|slots| with_slots(slots).shape(subject.trained).micro_batch);
+        largest_over(&stretches, |slots| {
+            let config = with_slots(slots);
+            let without_graphs = subject.contents(&config, overflows);
+            let without_graphs =
+                without_graphs.map(|contents| most_left(subject, &contents, margin));
+            match without_graphs {
+                Ok(left) if left.iter().any(|left| *left < 0) => left,
+                _ => slack(subject, &config, overflows, margin),
+            }
         })
     });
     *most

@@ -93,6 +93,10 @@ impl Engine for LlamaCpp {
         project::project(inputs, project::Extent::WithoutLimits)
     }
 
+    fn most_users(&self, inputs: &Inputs<'_>) -> Option<u64> {
+        project::most_users(inputs)
+    }
+
     fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>> {
         // What is kept free counts for good plans, not for possible ones.
         remedies::room(inputs, Margin::NONE)

@@ -1,5 +1,6 @@
 //! From a plan to what the engine allocates.
 
+use super::accepted::accepted;
 use super::auto::{self, Fitted};
 use super::compute::Purpose;
 use super::config::{self, Config};
@@ -76,7 +77,6 @@ pub(super) fn project(inputs: &Inputs<'_>, extent: Extent) -> Outcome {
         asked: &asked,
         config: &config,
         fitted: fitted.as_ref(),
-        spilled: &spilled,
         measured: &measured,
         extent,
     };
@@ -90,8 +90,6 @@ struct Chosen<'a> {
     /// With the engine's choices.
     config: &'a Config,
     fitted: Option<&'a Fitted>,
-    /// Overrides that fitting added.
-    spilled: &'a [auto::Overflow],
     measured: &'a Measured,
     extent: Extent,
 }
@@ -182,12 +180,19 @@ fn peak(machine: &Machine, moments: [&Vec<DeviceTerms>; 2]) -> usize {
     usize::from(load >= run)
 }
 
+/// The most slots with as much context each as planned; `None` where the engine would not start, or none fits.
+pub(super) fn most_users(inputs: &Inputs<'_>) -> Option<u64> {
+    let (subject, mut config) = accepted(inputs)?;
+    let fitted = auto::choose(&subject, &mut config, &mut Vec::new());
+    let spilled = auto::spilled(&subject, fitted.as_ref());
+    limits::most_slots(&subject, &config, &spilled)
+}
+
 fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
     let Chosen {
         asked,
         config,
         fitted,
-        spilled,
         measured,
         extent,
     } = *chosen;
@@ -204,9 +209,8 @@ fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
         max_context_tokens: full
             .then(|| limits::longest_context(subject, asked, measured, fitted))
             .flatten(),
-        max_batch: full
-            .then(|| limits::most_slots(subject, config, spilled))
-            .flatten(),
+        // Counted where it is asked for.
+        max_batch: None,
         further: indexmap::IndexMap::new(),
     }
 }

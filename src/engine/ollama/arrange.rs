@@ -26,7 +26,11 @@ pub(super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
     let own = |formats: Vec<Format>| -> Vec<Format> {
         let said = |format: Format| {
             let set = in_own_words(&format.set, &translation.settings)?;
-            Some(Format { set, ..format })
+            Some(Format {
+                set,
+                along: Settings::new(),
+                ..format
+            })
         };
         formats.into_iter().filter_map(said).collect()
     };

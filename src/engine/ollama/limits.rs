@@ -6,7 +6,7 @@
 use super::placement::Placement;
 use super::project::{fits_itself, room};
 use super::translate::{Translation, number, translate, with_settings};
-use crate::engine::largest::largest;
+use crate::engine::largest::largest_over;
 use crate::engine::llamacpp::base;
 use crate::engine::{Inputs, Margin};
 use crate::plan::{Settings, Value};
@@ -21,24 +21,8 @@ const MOST_USERS: u64 = 256;
 /// v0.33.0-rc2).
 const BATCH_GROWS_ABOVE: [u64; 2] = [4096, 32_768];
 
-/// The answers; `None` where nothing fits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Limits {
-    /// Tokens of one request, in the meaning of `num_ctx`.
-    pub(super) context: Option<u64>,
-    /// Requests at once.
-    pub(super) users: Option<u64>,
-}
-
-/// Both. `whole`: the server has all layers on GPUs.
-pub(super) fn limits(inputs: &Inputs<'_>, translation: &Translation<'_>, whole: bool) -> Limits {
-    Limits {
-        context: context(inputs, translation),
-        users: users(inputs, translation, whole),
-    }
-}
-
-fn context(inputs: &Inputs<'_>, translation: &Translation<'_>) -> Option<u64> {
+/// The longest context of one request, in the meaning of `num_ctx`; `None` where none fits.
+pub(super) fn context(inputs: &Inputs<'_>, translation: &Translation<'_>) -> Option<u64> {
     let trained = translation.file?.trained;
     // Where the server fits the layers, it keeps the margin by its own count.
     let margin = if fits_itself(translation) {
@@ -53,12 +37,18 @@ fn context(inputs: &Inputs<'_>, translation: &Translation<'_>) -> Option<u64> {
         unit: STEP,
         tokens: STEP.saturating_mul(translation.parallel),
         margin,
+        further_ends: Vec::new(),
     }
     .largest((trained / STEP).max(1));
     steps.map(|steps| steps.saturating_mul(STEP))
 }
 
-fn users(inputs: &Inputs<'_>, translation: &Translation<'_>, whole: bool) -> Option<u64> {
+/// The most requests at once; `None` where not even one fits. `whole`: the server has all layers on GPUs.
+pub(super) fn users(
+    inputs: &Inputs<'_>,
+    translation: &Translation<'_>,
+    whole: bool,
+) -> Option<u64> {
     // With one request at a time there is nothing to search.
     let most = if translation.parallel < translation.config.parallel {
         1
@@ -83,6 +73,12 @@ fn users(inputs: &Inputs<'_>, translation: &Translation<'_>, whole: bool) -> Opt
         unit: 1,
         tokens: translation.context.tokens,
         margin,
+        // Where the server chooses the layers anew for every number, each is worth too much to try them all.
+        further_ends: if fits_itself(translation) && !whole {
+            Vec::new()
+        } else {
+            base::slot_ends(&translation.inputs(inputs))
+        },
     }
     .largest(most)
 }
@@ -98,6 +94,8 @@ struct Search<'a> {
     /// Tokens of all requests per step.
     tokens: u64,
     margin: Margin,
+    /// Steps after which less may be needed though nothing is decided otherwise.
+    further_ends: Vec<u64>,
 }
 
 /// What Ollama decides by the number of tokens.
@@ -122,7 +120,7 @@ impl Search<'_> {
                     if self.exceeds_everything(first) {
                         return None;
                     }
-                    largest(first, last, |steps| {
+                    largest_over(&[(first, last)], |steps| {
                         let settings = self.with(steps);
                         let inputs = with_settings(self.inputs, &settings);
                         room(&inputs, self.margin).unwrap_or_else(|| vec![-1])
@@ -148,7 +146,9 @@ impl Search<'_> {
                 ends.push(last);
             }
         }
+        ends.extend(self.further_ends.iter().filter(|last| **last < most));
         ends.sort_unstable();
+        ends.dedup();
         let mut stretches = Vec::new();
         let mut first = 1;
         for last in ends {

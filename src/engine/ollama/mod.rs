@@ -78,6 +78,10 @@ impl Engine for Ollama {
         outcome
     }
 
+    fn most_users(&self, inputs: &Inputs<'_>) -> Option<u64> {
+        project::most_users(inputs)
+    }
+
     fn free(&self, inputs: &Inputs<'_>) -> Option<Vec<i64>> {
         project::room(inputs, Margin::NONE)
     }

@@ -17,13 +17,21 @@ use crate::projection::{DeviceTerms, Severity};
 /// What Ollama would make of a plan.
 pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
     let translation = translate(inputs);
-    let (mut outcome, whole) = project_as_is(inputs, &translation);
+    let (mut outcome, _) = project_as_is(inputs, &translation);
     if !outcome.refused {
-        let limits = limits::limits(inputs, &translation, whole);
-        outcome.derived.max_context_tokens = limits.context;
-        outcome.derived.max_batch = limits.users;
+        outcome.derived.max_context_tokens = limits::context(inputs, &translation);
     }
     outcome
+}
+
+/// The most requests at once with as much context each as planned.
+pub(super) fn most_users(inputs: &Inputs<'_>) -> Option<u64> {
+    let translation = translate(inputs);
+    let (outcome, whole) = project_as_is(inputs, &translation);
+    if outcome.refused {
+        return None;
+    }
+    limits::users(inputs, &translation, whole)
 }
 
 /// The same without how far the plan could go, and whether everything is on GPUs.

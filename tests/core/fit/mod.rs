@@ -5,6 +5,9 @@ mod engine_choice;
 mod laws;
 mod pins;
 mod properties;
+mod users;
+
+use std::sync::LazyLock;
 
 use plimsoll::advisor::{Choice, FitRequest, Fitted, Impossible, Objective, fit};
 use plimsoll::catalog::models::ModelCatalog;
@@ -89,15 +92,20 @@ pub(crate) fn with(settings: &Settings, choice: &Choice) -> Settings {
 
 /// The report of other settings of a case.
 pub(crate) fn report_of(case: &Case<'_>, settings: &Settings) -> Report {
-    let request = Request {
+    report(&request(case, settings), &Memo::default()).unwrap()
+}
+
+/// What a report of a case with other settings is made from.
+pub(crate) fn request<'a>(case: &Case<'a>, settings: &'a Settings) -> Request<'a> {
+    static OPEN: LazyLock<(FitOptions, LaunchOptions)> = LazyLock::new(Default::default);
+    Request {
         engine: engine::find("llama.cpp").unwrap(),
         model: case.model,
         draft: None,
         beside: &[],
         machine: case.machine,
         settings,
-        fit: &FitOptions::default(),
-        launch: &LaunchOptions::default(),
-    };
-    report(&request, &Memo::default()).unwrap()
+        fit: &OPEN.0,
+        launch: &OPEN.1,
+    }
 }

@@ -46,6 +46,23 @@ fn project(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -
     })
 }
 
+/// As many slots as fit with everything on the card and so much context each.
+fn most_users(model: &Model, machine: &Machine, context: i64, memo: &Memo) -> Option<u64> {
+    let settings = settings([
+        ("ctx_size", Value::Integer(context)),
+        ("parallel", Value::Integer(1)),
+        ("n_gpu_layers", text("all")),
+    ]);
+    LlamaCpp.most_users(&Inputs {
+        model,
+        draft: None,
+        machine,
+        settings: &settings,
+        margin: Margin::DEFAULT,
+        memo,
+    })
+}
+
 fn settings<const N: usize>(pairs: [(&str, Value); N]) -> Settings {
     pairs
         .into_iter()
@@ -297,14 +314,12 @@ fn limits_are_the_last_that_fit() {
             longest >= model.max_position_embeddings || !fits(&with(longest + 256, 1)),
             "{id} with more than {longest} tokens"
         );
-        let slots = planned.derived.max_batch.unwrap();
+        let slots = most_users(&model, &machine, 2048, &memo).unwrap();
         assert!(fits(&with(2048 * slots, slots)), "{id} with {slots} slots");
-        // Beyond 32 slots they are counted by sixteen.
-        let more = slots + if slots < 32 { 1 } else { 16 };
-        assert!(
-            slots == 256 || !fits(&with(2048 * more, more)),
-            "{id} with more than {slots} slots"
-        );
+        for more in slots + 1..=(slots + 20).min(256) {
+            let outcome = with(2048 * more, more);
+            assert!(!fits(&outcome), "{id} with {more} slots, not {slots}");
+        }
     }
 }
 

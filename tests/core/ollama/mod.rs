@@ -51,6 +51,18 @@ fn ollama(model: &Model, machine: &Machine, text: &str) -> Outcome {
     project(&Ollama, model, machine, &settings(text))
 }
 
+/// The most requests at once with as much context each.
+fn most_users(model: &Model, machine: &Machine, text: &str) -> Option<u64> {
+    Ollama.most_users(&Inputs {
+        model,
+        draft: None,
+        machine,
+        settings: &settings(text),
+        margin: Margin::DEFAULT,
+        memo: &Memo::default(),
+    })
+}
+
 fn report(model: &Model, machine: &Machine, settings: &Settings) -> Report {
     let request = Request {
         engine: &Ollama,

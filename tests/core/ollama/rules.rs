@@ -7,7 +7,7 @@ use plimsoll::hardware::{Machine, Os};
 use plimsoll::plan::{Settings, Value};
 use plimsoll::report::Verdict;
 
-use super::{Vendor, cards, model, note, number, number_of, ollama, report, settings};
+use super::{Vendor, cards, model, most_users, note, number, number_of, ollama, report, settings};
 
 #[test]
 fn some_architectures_serve_one_request_at_a_time() {
@@ -19,7 +19,12 @@ fn some_architectures_serve_one_request_at_a_time() {
     );
     assert_eq!(number(&outcome, "num_parallel"), 1);
     assert!(note(&outcome.notes, "one-request-at-a-time").is_some());
-    assert_eq!(outcome.derived.max_batch, Some(1));
+    let users = most_users(
+        &model("Qwen3.5-27B"),
+        &machine,
+        "num_ctx = 4096\nnum_parallel = 4",
+    );
+    assert_eq!(users, Some(1));
     let outcome = ollama(
         &model("Qwen3-8B"),
         &machine,
@@ -179,7 +184,7 @@ fn limits_are_edges() {
         let first = ollama(&model, &machine, text);
         for (name, step, most) in [
             ("num_ctx", 256, first.derived.max_context_tokens),
-            ("num_parallel", 1, first.derived.max_batch),
+            ("num_parallel", 1, most_users(&model, &machine, text)),
         ] {
             let most = i64::try_from(most.unwrap()).unwrap();
             let fits = |value: i64| {

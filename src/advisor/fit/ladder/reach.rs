@@ -96,6 +96,9 @@ impl Ladder {
         } else {
             Residency::Anywhere
         };
+        if residency < Residency::Layers && explorer.space.gpus {
+            return self.most_as_placed(explorer, start, context);
+        }
         let mut best = start.clone();
         for cache in &self.caches {
             let point = Point {
@@ -113,6 +116,30 @@ impl Ladder {
             return Some(self.enriched(explorer, best, residency));
         }
         explorer.refined(&best, residency)
+    }
+
+    /// Not all layers fit: the most users with as many on the GPUs as for those who are planned. More would serve more people
+    /// at a crawl.
+    fn most_as_placed(
+        &self,
+        explorer: &mut Explorer<'_>,
+        start: Found,
+        context: u64,
+    ) -> Option<Found> {
+        let load = start.point.load;
+        let mut best: Option<Found> = None;
+        for cache in &self.caches {
+            let weights = [start.point.weights];
+            let start = first(explorer, &weights, &[*cache], load, Residency::Anywhere);
+            let Some(start) = start else { continue };
+            let most = explorer.most_slots_as_placed(&start, context);
+            let found = most.unwrap_or(start);
+            let key = |found: &Found| (found.arrangement.probe.gpu_layers.0, found.slots());
+            if best.as_ref().is_none_or(|best| key(&found) > key(best)) {
+                best = Some(found);
+            }
+        }
+        best.or(Some(start))
     }
 
     /// So many users with as much on GPUs as they leave room for.

@@ -43,7 +43,12 @@ pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
         .map(|kind| (kind, kind))
         .collect();
     let written = (config.cache_k, config.cache_v);
-    if !caches.contains(&written) {
+    let drafts = subject.companion.is_some() || subject.prediction.is_some();
+    // Whoever pinned the model's own leaves those of what drafts.
+    let own = ["cache_type_k", "cache_type_v"];
+    let fixed = own.iter().all(|name| inputs.settings.contains_key(*name));
+    let kept = (drafts && fixed).then_some(written);
+    if kept.is_none() && !caches.contains(&written) {
         caches.push(written);
         caches.sort_by(|a, b| bits(*b).total_cmp(&bits(*a)));
     }
@@ -59,10 +64,14 @@ pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
             .into_iter()
             .map(|form| weights(form, inputs))
             .collect(),
-        caches: caches.into_iter().map(cache).collect(),
+        caches: caches
+            .into_iter()
+            .map(|own| cache(kept.unwrap_or(own), drafts.then_some(own)))
+            .collect(),
         longest_context: subject.trained.max(CELL_PADDING),
         context_step: CELL_PADDING,
         most_slots: limits::MAX_SEQUENCES,
+        slot_stretches: limits::slot_stretches(|_| config.micro_batch),
         planned_context: match config.context {
             Context::Tokens(tokens) if slots => Some(tokens / config.sequences.max(1)),
             Context::Tokens(tokens) => Some(tokens),
@@ -137,6 +146,7 @@ fn weights(form: Weights, inputs: &Inputs<'_>) -> Format {
         word: form.title(inputs.model),
         bits: bits_of_form(form, inputs),
         set: chosen(form),
+        along: Settings::new(),
     }
 }
 
@@ -153,7 +163,8 @@ pub(in super::super) fn chosen(form: Weights) -> Settings {
     set
 }
 
-fn cache((keys, values): (Type, Type)) -> Format {
+/// One of the model's caches, and of those of what drafts for it.
+fn cache((keys, values): (Type, Type), draft: Option<(Type, Type)>) -> Format {
     let word = if keys == values {
         keys.name().to_owned()
     } else {
@@ -167,6 +178,12 @@ fn cache((keys, values): (Type, Type)) -> Format {
             ("cache_type_k".to_owned(), text(keys)),
             ("cache_type_v".to_owned(), text(values)),
         ]),
+        along: draft.map_or_else(Settings::new, |(keys, values)| {
+            Settings::from([
+                ("cache_type_k_draft".to_owned(), text(keys)),
+                ("cache_type_v_draft".to_owned(), text(values)),
+            ])
+        }),
     }
 }
 

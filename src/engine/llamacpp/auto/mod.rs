@@ -9,7 +9,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub(super) use crate::engine::largest::{largest, last_of};
+pub(super) use crate::engine::largest::largest;
 pub(super) use candidate::{Fraction, Overflow, gpu_layers, overflows};
 pub(super) use choose::{choose, moves_layers, spilled};
 pub(super) use fit::Fitted;

@@ -1,0 +1,18 @@
+//! Reports that count how many users would fit, which takes longer than a frame.
+
+use super::experts::with_inputs;
+use super::{Report, Request, Verdict, report};
+use crate::engine::{Memo, setting};
+
+/// The report of a request with the most users counted to the one (`max_batch`).
+///
+/// # Errors
+/// A setting that does not exist or has a value of the wrong kind.
+pub fn with_users(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Error> {
+    let mut report = report(request, memo)?;
+    if report.verdict != Verdict::Refused {
+        report.derived.max_batch =
+            with_inputs(request, memo, |inputs| request.engine.most_users(inputs));
+    }
+    Ok(report)
+}
