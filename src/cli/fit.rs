@@ -30,7 +30,8 @@ pub(super) struct Options {
     /// Print the choices as one JSON object.
     #[arg(long)]
     json: bool,
-    /// File to write the fitted plan to; - is standard output.
+    /// File to write the fitted plan to; - is standard output. What was chosen is noted in it under `[fit]`, so that a
+    /// later fit chooses it anew; what is changed by hand afterwards is asked for.
     #[arg(short, long, value_name = "PLAN")]
     output: Option<PathBuf>,
     /// Replace a file that is already there.

@@ -214,6 +214,10 @@ pub struct FitOptions {
     /// Settings that fitting must not change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pinned: Vec<String>,
+    /// Settings with the values that an earlier fit chose: as long as they stand in the plan like that and are not pinned,
+    /// they are nobody's wishes.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub chosen: Settings,
 }
 
 impl FitOptions {

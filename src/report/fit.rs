@@ -4,6 +4,7 @@ use super::{Request, devices};
 use crate::advisor::{self, FitRequest, Fitted, Impossible, Objective, fit::UnknownObjective};
 use crate::engine::search::{open_plan, pinned_choices};
 use crate::engine::{Inputs, Margin, Memo, setting};
+use crate::plan::Settings;
 
 /// Why there is no fit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -38,8 +39,9 @@ pub fn fit(
         fit,
         ..
     } = *request;
-    let settings = setting::checked(engine, request.settings, model, request.machine)?;
+    let written = setting::checked(engine, request.settings, model, request.machine)?;
     setting::known(engine, &fit.pinned)?;
+    let settings = wished(request, &written)?;
     let objective = match (objective, &fit.objective) {
         (Some(objective), _) => objective,
         (None, Some(word)) => word.parse()?,
@@ -65,12 +67,50 @@ pub fn fit(
     if searchable.is_none() && !engine.project(&inputs).refused {
         return Err(FitError::Unsearched(engine.id()));
     }
-    Ok(advisor::fit(&FitRequest {
+    let mut fitted = advisor::fit(&FitRequest {
         engine,
         inputs,
         pinned: &pinned,
         objective,
-    })?)
+    })
+    .map_err(|mut impossible| {
+        changed_from(&written, &settings, &mut impossible.set, &mut Vec::new());
+        impossible
+    })?;
+    for choice in std::iter::once(&mut fitted.best).chain(&mut fitted.others) {
+        changed_from(&written, &settings, &mut choice.set, &mut choice.unset);
+    }
+    Ok(fitted)
+}
+
+/// What of a plan somebody asked for: all but what an earlier fit chose.
+fn wished(request: &Request<'_>, written: &Settings) -> Result<Settings, setting::Error> {
+    let chosen = setting::canonical(request.engine, &request.fit.chosen)?;
+    let pinned = pinned(request);
+    let mut wished = written.clone();
+    wished.retain(|name, value| pinned.contains(name) || chosen.get(name) != Some(value));
+    Ok(wished)
+}
+
+/// Changes of what somebody asked for as changes of the plan as written.
+fn changed_from(
+    written: &Settings,
+    wished: &Settings,
+    set: &mut Settings,
+    unset: &mut Vec<String>,
+) {
+    for (name, value) in written
+        .iter()
+        .filter(|(name, _)| !wished.contains_key(*name))
+    {
+        match set.get(name) {
+            Some(chosen) if chosen == value => {
+                set.shift_remove(name);
+            }
+            Some(_) => {}
+            None => unset.push(name.clone()),
+        }
+    }
 }
 
 /// What is pinned, by canonical name.

@@ -56,6 +56,46 @@ fn a_fit_writes_a_plan_that_fits() {
     }
 }
 
+/// What a fit chose is nobody's wish: a fit of its plan finds what a fit of the plan before it finds.
+#[test]
+fn fits_after_one_another_are_as_one() {
+    let open = TOO_LONG
+        .replace("c = 32768\nngl = \"all\"\n", "")
+        .replace("pinned = [\"ctx_size\"]\n", "");
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    std::fs::write(path("open.toml"), &open).expect("written");
+    let fit = |plan: &str, objective: &str, to: &str| {
+        let (plan, to) = (path(plan), path(to));
+        let output = plimsoll(&["fit", &plan, "--objective", objective, "-o", &to]);
+        assert_eq!(code(&output), 0, "{}", err(&output));
+    };
+    let settings = |name: &str| {
+        let text = std::fs::read_to_string(path(name)).expect("a plan");
+        let plan: toml::Value = toml::from_str(&text).expect("TOML");
+        plan["settings"].clone()
+    };
+    for objective in ["context", "speed", "quality", "batch"] {
+        let (once, first, then) = (
+            format!("{objective}.once.toml"),
+            format!("{objective}.first.toml"),
+            format!("{objective}.then.toml"),
+        );
+        fit("open.toml", objective, &once);
+        fit("open.toml", "balanced", &first);
+        fit(&first, objective, &then);
+        assert_eq!(settings(&then), settings(&once), "{objective}");
+    }
+    // What is changed by hand afterwards is a wish.
+    let text = std::fs::read_to_string(path("speed.first.toml")).expect("a plan");
+    let asked = text.replacen("ctx_size = 16384", "ctx_size = 12288", 1);
+    assert_ne!(text, asked, "{text}");
+    std::fs::write(path("asked.toml"), asked).expect("written");
+    fit("asked.toml", "balanced", "asked.then.toml");
+    let ctx_size = settings("asked.then.toml")["ctx_size"].as_integer();
+    assert_eq!(ctx_size, Some(12_288));
+}
+
 #[test]
 fn gains_are_told_from_losses() {
     let text = out(&with_plan(TOO_LONG, &["fit", "-"]));

@@ -1,7 +1,7 @@
 //! Which pinned setting would have to give.
 
 use super::explorer::Explorer;
-use super::search::{Checked, checked};
+use super::search::{Checked, checked, fullest};
 use super::{FitRequest, Impossible, ladder};
 use crate::engine::search::pinned_choices;
 use crate::engine::setting;
@@ -190,19 +190,26 @@ fn too_small(request: &FitRequest<'_>) -> String {
     let explorer = Explorer::new(request);
     let least = explorer.and_then(|mut explorer| ladder::least(&mut explorer));
     let lacking = least.as_ref().and_then(|least| {
-        let room = &least.probe.room;
-        let (index, lacks) = room.iter().enumerate().min_by_key(|(_, room)| **room)?;
-        let place = if index + 1 == room.len() {
-            "main memory".to_owned()
-        } else {
-            format!("GPU {index}, what is to be kept free counted")
+        let (index, left) = fullest(request, &least.settings)?;
+        let pooled = request.inputs.machine.pool().is_some();
+        let place = match index {
+            _ if pooled => "on unified".to_owned(),
+            index if index + 1 == least.probe.room.len() => "in main memory".to_owned(),
+            index => format!("on gpu{index}"),
         };
-        (*lacks < 0).then(|| (Bytes::new(lacks.unsigned_abs()), place, &least.probe))
+        let bytes = Bytes::new(left.unsigned_abs());
+        // As a report of it says it: what is to be kept free beside is not lacking.
+        let lacks = if left < 0 {
+            format!("lacks {bytes} {place}")
+        } else {
+            format!("leaves {bytes} free {place}, less than is to be kept free")
+        };
+        (!least.probe.fits()).then_some((lacks, &least.probe))
     });
     match lacking {
         // There are smaller file types than those that are searched, and shorter contexts.
-        Some((bytes, place, probe)) => format!(
-            "Nothing fits: even {} with {} tokens of context lacks {bytes} in {place}.",
+        Some((lacks, probe)) => format!(
+            "Nothing fits: even {} with {} tokens of context {lacks}.",
             probe.weights,
             grouped(probe.context_per_slot)
         ),

@@ -44,6 +44,17 @@ pub(super) fn serves_better(objective: Objective, figures: &Figures, than: &Figu
     new > old * (1.0 + NOTICEABLE)
 }
 
+/// Whether a choice is slower than people read where the other is not, and stores the model no better for it: longer contexts
+/// and more users are no use at a crawl.
+pub(super) fn crawls(figures: &Figures, than: &Figures) -> bool {
+    let reads = |figures: &Figures| {
+        let decode = figures.decode.as_ref();
+        decode.map(|decode| decode.likely >= READING_SPEED)
+    };
+    let richer = figures.bits_per_weight > than.bits_per_weight * (1.0 + NOTICEABLE);
+    reads(figures) == Some(false) && reads(than) == Some(true) && !richer
+}
+
 /// What is worse than with another choice, in one clause.
 pub(super) fn worse(figures: &Figures, than: &Figures) -> String {
     clause(figures, than, |ratio| ratio < 1.0 - NOTICEABLE)

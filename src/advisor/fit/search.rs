@@ -184,6 +184,18 @@ fn figures(request: &FitRequest<'_>, found: &Found, free: Vec<i64>) -> Figures {
     }
 }
 
+/// The device that lacks most, by its place in a report, and what is left on it, as a report says it; the margin is not
+/// taken off.
+pub(super) fn fullest(request: &FitRequest<'_>, settings: &Settings) -> Option<(usize, i64)> {
+    let inputs = Inputs {
+        settings,
+        ..request.inputs
+    };
+    let outcome = request.engine.project_as_is(&inputs);
+    let free = free(inputs.machine, &outcome.projection);
+    free.into_iter().enumerate().min_by_key(|(_, left)| *left)
+}
+
 /// Bytes left per device at the peak of the full projection, as a report of it says.
 fn free(machine: &Machine, projection: &Projection) -> Vec<i64> {
     let Some(moment) = projection.moments.get(projection.peak) else {
@@ -229,7 +241,9 @@ fn others(
         // Most come to what is known already: what is left, which nothing is compared by, is worked out after that.
         let mut other = choice(request, &found, Vec::new());
         let known = || std::iter::once(best).chain(&kept);
-        if known().any(|known| compare::is_no_better(&other.figures, &known.figures)) {
+        if compare::crawls(&other.figures, &best.figures)
+            || known().any(|known| compare::is_no_better(&other.figures, &known.figures))
+        {
             continue;
         }
         let Some(projected) = projected(request, &found).filter(Projected::fits) else {

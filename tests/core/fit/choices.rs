@@ -1,7 +1,7 @@
 //! What a fit chooses does not depend on what was chosen before, and keeps the rule that it names.
 
-use plimsoll::advisor::{Choice, Objective};
-use plimsoll::engine::Memo;
+use plimsoll::advisor::{self, Choice, FitRequest, Objective};
+use plimsoll::engine::{self, Inputs, Margin, Memo};
 use plimsoll::plan::{Settings, Value};
 use plimsoll::report::Verdict;
 
@@ -252,6 +252,107 @@ fn the_most_users_are_the_most() {
     more.insert("parallel".to_owned(), number(users + 1));
     more.insert("ctx_size".to_owned(), number((users + 1) * each));
     assert_ne!(report_of(&case, &more).verdict, Verdict::Fits);
+}
+
+/// Who says how many layers leave their experts in main memory leaves open which card has which layers; so does who says how
+/// many layers are on the cards.
+#[test]
+fn layers_are_shared_out_whatever_else_is_pinned() {
+    let on = "ram_mib = 131072\ngpus = [{ name = \"RTX 4090\" }, { name = \"RTX 3060 12GB\" }]";
+    let (model, machine) = (preset("Qwen3-30B-A3B"), machine(on));
+    for (weights, pin, number) in [
+        ("Q8_0", "n_cpu_moe", 10),
+        ("Q6_K", "n_cpu_moe", 2),
+        ("Q6_K", "n_gpu_layers", 99),
+        ("Q8_0", "n_gpu_layers", 40),
+    ] {
+        let written = settings(&[
+            ("weights", text(weights)),
+            ("ctx_size", Value::Integer(8_192)),
+            ("parallel", Value::Integer(1)),
+            (pin, Value::Integer(number)),
+        ]);
+        let pinned = names(&["weights", "ctx_size", "parallel", pin]);
+        let case = Case {
+            model: &model,
+            machine: &machine,
+            settings: &written,
+            pinned: &pinned,
+        };
+        let best = fitted(&case, Objective::Balanced);
+        let settings = with(&written, &best);
+        assert_eq!(integer(&settings, pin), Some(number), "{pin}");
+        let report = report_of(&case, &settings);
+        assert_eq!(
+            report.verdict,
+            Verdict::Fits,
+            "{pin}: {}",
+            report.sentence()
+        );
+        // Without a split the engine divides by free memory, which these do not fit.
+        assert!(best.set.contains_key("tensor_split"), "{pin}: {best:?}");
+        let every = if pin == "n_cpu_moe" {
+            49
+        } else {
+            number.min(49)
+        };
+        assert_eq!(i64::try_from(best.figures.gpu_layers.0), Ok(every), "{pin}");
+    }
+}
+
+/// The caches of a draft are chosen like the model's, in the same order of what they cost; pinned ones stay.
+#[test]
+fn caches_of_a_draft_are_chosen_too() {
+    let on = "ram_mib = 65536\ngpus = [{ name = \"RTX 4090\", usable_mib = 11400 }]";
+    let (model, draft, machine) = (preset("Qwen3-8B"), preset("Qwen3-0.6B"), machine(on));
+    let memo = Memo::default();
+    let fit = |cache: &str, further: &[(&str, &str)]| {
+        let mut written = settings(&[
+            ("weights", text("Q4_K_M")),
+            ("ctx_size", Value::Integer(32_768)),
+            ("parallel", Value::Integer(1)),
+            ("n_gpu_layers", text("all")),
+            ("n_gpu_layers_draft", text("all")),
+        ]);
+        if !cache.is_empty() {
+            written.extend(settings(&[
+                ("cache_type_k", text(cache)),
+                ("cache_type_v", text(cache)),
+            ]));
+        }
+        for (name, word) in further {
+            written.insert((*name).to_owned(), text(word));
+        }
+        let pinned: Vec<String> = written.keys().cloned().collect();
+        let request = FitRequest {
+            engine: engine::find("llama.cpp").unwrap(),
+            inputs: Inputs {
+                model: &model,
+                draft: Some(&draft),
+                machine: &machine,
+                settings: &written,
+                margin: Margin::DEFAULT,
+                memo: &memo,
+            },
+            pinned: &pinned,
+            objective: Objective::Balanced,
+        };
+        advisor::fit(&request).map(|fitted| with(&written, &fitted.best))
+    };
+    let f16 = [("cache_type_k_draft", "f16"), ("cache_type_v_draft", "f16")];
+    for cache in ["", "q8_0"] {
+        let found = fit(cache, &[]).unwrap();
+        for name in [
+            "cache_type_k",
+            "cache_type_v",
+            "cache_type_k_draft",
+            "cache_type_v_draft",
+        ] {
+            assert_eq!(found.get(name), Some(&text("q8_0")), "{cache}: {found:?}");
+        }
+    }
+    // That is what makes it fit.
+    assert!(fit("q8_0", &f16).is_err());
 }
 
 /// Where everything must be on one card and nobody said on which, it is the one that serves best.

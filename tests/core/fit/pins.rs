@@ -4,9 +4,10 @@ use plimsoll::advisor::Objective;
 use plimsoll::engine::Memo;
 use plimsoll::plan::{Settings, Value};
 use plimsoll::projection::Gain;
-use plimsoll::report::Verdict;
+use plimsoll::report::{self, Verdict};
+use plimsoll::units::Bytes;
 
-use super::{Case, fitted, integer, names, preset, report_of, with};
+use super::{Case, fitted, integer, names, preset, report_of, request, with};
 use crate::report::machine;
 
 const CARD: &str = "ram_mib = 65536\ngpus = [{ name = \"RTX 4090\", in_use_mib = 600 }]";
@@ -212,4 +213,49 @@ fn what_no_machine_can_hold_is_said() {
         impossible.message.contains("lacks") && impossible.message.contains("main memory"),
         "{impossible}"
     );
+}
+
+/// What is lacking is what a report of the same says: the margin is none of it.
+#[test]
+fn what_is_lacking_is_what_a_report_says() {
+    for (on, layers, experts, place) in [
+        (
+            "preset = \"cpu-only-32gb\"",
+            Value::Integer(0),
+            0,
+            "in main memory",
+        ),
+        (
+            "preset = \"macbook-air-m4-16gb\"",
+            text("all"),
+            59,
+            "on unified",
+        ),
+    ] {
+        let (model, machine) = (preset("DeepSeek-R1"), machine(on));
+        let open = Settings::new();
+        let case = Case {
+            model: &model,
+            machine: &machine,
+            settings: &open,
+            pinned: &[],
+        };
+        let request = request(&case, &open);
+        let impossible = report::fit(&request, None, &Memo::default()).unwrap_err();
+        let impossible = impossible.to_string();
+        let least = settings(&[
+            ("weights", text("IQ1_M")),
+            ("imatrix", Value::Bool(true)),
+            ("ctx_size", Value::Integer(4_096)),
+            ("parallel", Value::Integer(1)),
+            ("cache_type_k", text("q4_0")),
+            ("cache_type_v", text("q4_0")),
+            ("n_gpu_layers", layers),
+            ("n_cpu_moe", Value::Integer(experts)),
+        ]);
+        let report = report_of(&case, &least);
+        let lacks = Bytes::new(report.tightest().unwrap().free().unsigned_abs());
+        let said = format!("even IQ1_M with 4,096 tokens of context lacks {lacks} {place}.");
+        assert!(impossible.contains(&said), "{impossible}; {said}");
+    }
 }

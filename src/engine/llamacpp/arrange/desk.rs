@@ -9,10 +9,12 @@ use crate::model::FeedForward;
 use crate::plan::{Settings, Value};
 
 /// Settings that are chosen anew where they are not pinned: formats, and those that say where tensors go.
-pub(in super::super) const SEARCHED: [&str; 11] = [
+pub(in super::super) const SEARCHED: [&str; 13] = [
     "weights",
     "cache_type_k",
     "cache_type_v",
+    "cache_type_k_draft",
+    "cache_type_v_draft",
     "n_gpu_layers",
     "tensor_split",
     "n_cpu_moe",
@@ -25,8 +27,7 @@ pub(in super::super) const SEARCHED: [&str; 11] = [
 
 /// Settings that say where tensors go; those that are not pinned are forgotten first.
 fn is_placement(name: &str) -> bool {
-    let formats = ["weights", "cache_type_k", "cache_type_v"];
-    SEARCHED.contains(&name) && !formats.contains(&name)
+    SEARCHED.contains(&name) && name != "weights" && !name.starts_with("cache_type_")
 }
 
 /// A pattern of overrides is worth its line from this part of a card on: a judgement, not a measurement.
@@ -162,11 +163,16 @@ impl<'a> Desk<'a> {
             .then(|| vec![number("n_cpu_moe", self.blocks())])
     }
 
-    /// Whether layers can be told apart one by one.
+    /// Whether layers can be shared out among the cards one by one.
     pub(super) fn may_spread(&self) -> bool {
-        ["tensor_split", "override_tensor", "split_mode"]
+        ["tensor_split", "split_mode"]
             .iter()
             .all(|name| self.is_open(name))
+    }
+
+    /// Whether tensors can be told apart one by one.
+    pub(super) fn may_override(&self) -> bool {
+        self.is_open("override_tensor")
     }
 
     /// Whether cards of different speed are together.

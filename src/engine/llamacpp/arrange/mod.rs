@@ -104,7 +104,7 @@ fn experts_in_ram(
     if possible && !best && none_kept.probe.fits() {
         return Some(none_kept);
     }
-    if whole.gpus > 1 && desk.may_spread() && !none_kept.hopeless {
+    if whole.gpus > 1 && desk.may_spread() && desk.may_override() && !none_kept.hopeless {
         let spread = spread::spread(desk, &none_kept, Spread::Experts);
         if let Some(spread) = spread {
             return Some(spread);

@@ -16,6 +16,12 @@ impl Unit {
     fn experts(&self) -> i64 {
         self.experts.iter().sum()
     }
+
+    /// Its experts stay with it.
+    pub(super) fn bind(&mut self) {
+        self.dense = self.dense.saturating_add(self.experts());
+        self.experts = [0; MATRICES];
+    }
 }
 
 /// Where layers go.

@@ -5,6 +5,8 @@ use super::solve::{Layout, MATRICES, Room, Spread, Unit, solve};
 use super::trial::Trial;
 use crate::engine::Inputs;
 use crate::engine::llamacpp::accepted::accepted;
+use crate::engine::llamacpp::config::Config;
+use crate::engine::llamacpp::placement::{Device, Placement};
 use crate::engine::llamacpp::subject::Subject;
 use crate::engine::llamacpp::tensors::{Layer, Matrix};
 use crate::plan::Value;
@@ -15,7 +17,7 @@ const ROUNDS: usize = 5;
 
 /// The layout with most on the GPUs that keeps their margins; `reference` knows about how large compute buffers are.
 pub(super) fn spread(desk: &Desk<'_>, reference: &Trial, spread: Spread) -> Option<Trial> {
-    if !desk.may_spread() || !desk.is_open("n_gpu_layers") {
+    if !desk.may_spread() || !desk.is_open("n_gpu_layers") && spread == Spread::Layers {
         return None;
     }
     let inputs = Inputs {
@@ -23,7 +25,7 @@ pub(super) fn spread(desk: &Desk<'_>, reference: &Trial, spread: Spread) -> Opti
         ..desk.inputs
     };
     let (subject, config) = accepted(&inputs)?;
-    let units = units(&subject, &subject.context_by_block(&config));
+    let (units, before) = open_units(desk, (&subject, &config), reference)?;
     let bandwidth = subject.devices.iter();
     let mut room = Room {
         bytes: reference.capacity.clone(),
@@ -41,7 +43,7 @@ pub(super) fn spread(desk: &Desk<'_>, reference: &Trial, spread: Spread) -> Opti
         if seen.contains(&layout) {
             break;
         }
-        let Some(trial) = desk.trial(&changes(desk, &layout, &units)) else {
+        let Some(trial) = desk.trial(&changes(desk, &layout, (&units, before))) else {
             break;
         };
         let fits = trial.fits_gpus();
@@ -66,13 +68,38 @@ pub(super) fn spread(desk: &Desk<'_>, reference: &Trial, spread: Spread) -> Opti
         seen.push(layout);
     }
     match (best, closest) {
-        (None, Some((layout, trial))) => shifted(desk, layout, trial, &units),
+        (None, Some((layout, trial))) => shifted(desk, layout, trial, (&units, before)),
         (best, _) => best,
     }
 }
 
+/// What there is to share out, after so many layers that a pinned number leaves in main memory whatever the split.
+fn open_units(
+    desk: &Desk<'_>,
+    (subject, config): (&Subject<'_>, &Config),
+    reference: &Trial,
+) -> Option<(Vec<Unit>, usize)> {
+    let contents = subject.contents(config, &[]).ok()?;
+    let placement = &contents.placed.placement;
+    let mut units = units(subject, &subject.context_by_block(config), placement);
+    if !desk.may_override() {
+        units.iter_mut().for_each(Unit::bind);
+    }
+    let before = match usize::try_from(reference.probe.gpu_layers.0) {
+        Ok(on_gpus) if !desk.is_open("n_gpu_layers") => units.len().saturating_sub(on_gpus),
+        _ => 0,
+    };
+    units.drain(..before);
+    Some((units, before))
+}
+
 /// Units moved one by one from the card that lacks most to the neighbour with most room, while that may help.
-fn shifted(desk: &Desk<'_>, mut layout: Layout, mut trial: Trial, units: &[Unit]) -> Option<Trial> {
+fn shifted(
+    desk: &Desk<'_>,
+    mut layout: Layout,
+    mut trial: Trial,
+    units: (&[Unit], usize),
+) -> Option<Trial> {
     for _ in 0..ROUNDS {
         let room = trial.probe.room.get(..trial.gpus)?;
         let (from, _) = room.iter().enumerate().min_by_key(|(_, room)| **room)?;
@@ -95,8 +122,8 @@ fn shifted(desk: &Desk<'_>, mut layout: Layout, mut trial: Trial, units: &[Unit]
     None
 }
 
-/// What every layer and the output layer take of a GPU.
-fn units(subject: &Subject<'_>, context: &[Bytes]) -> Vec<Unit> {
+/// What every layer and the output layer take of the GPU they are on. What pinned rules send elsewhere is none of it.
+fn units(subject: &Subject<'_>, context: &[Bytes], placement: &Placement) -> Vec<Unit> {
     let table = &subject.table;
     let blocks = table.all_blocks as usize;
     let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
@@ -104,9 +131,10 @@ fn units(subject: &Subject<'_>, context: &[Bytes]) -> Vec<Unit> {
     for (unit, bytes) in units.iter_mut().zip(context) {
         unit.dense = signed(*bytes);
     }
-    for row in &table.rows {
+    for (row, place) in table.rows.iter().zip(&placement.rows) {
         let tied_head = table.tied && row.tensor.name == "token_embd.weight";
         let index = match row.tensor.layer {
+            Layer::Block(block) if is_elsewhere(placement, block as usize, *place) => continue,
             Layer::Block(block) => block as usize,
             Layer::Output => blocks,
             Layer::Input if tied_head => blocks,
@@ -133,8 +161,14 @@ fn units(subject: &Subject<'_>, context: &[Bytes]) -> Vec<Unit> {
     units
 }
 
-/// The settings of a layout.
-fn changes(desk: &Desk<'_>, layout: &Layout, units: &[Unit]) -> Vec<Change> {
+/// Whether a tensor of a block on a GPU is on another device.
+fn is_elsewhere(placement: &Placement, block: usize, place: Option<Device>) -> bool {
+    let home = placement.blocks.get(block).and_then(|home| home.gpu());
+    home.is_some() && place.is_some_and(|place| place.gpu() != home)
+}
+
+/// The settings of a layout of units, which come after so many others.
+fn changes(desk: &Desk<'_>, layout: &Layout, (units, before): (&[Unit], usize)) -> Vec<Change> {
     let on_gpus = units.len().saturating_sub(layout.first);
     let mut changes = vec![if layout.first == 0 {
         desk.all_layers()
@@ -161,15 +195,15 @@ fn changes(desk: &Desk<'_>, layout: &Layout, units: &[Unit]) -> Vec<Change> {
         changes.extend(bare);
         return changes;
     }
-    changes.push(("override_tensor", Value::List(rules(layout))));
+    changes.push(("override_tensor", Value::List(rules(layout, before))));
     changes
 }
 
 /// One rule per set of matrices that leave.
-fn rules(layout: &Layout) -> Vec<Value> {
+fn rules(layout: &Layout, before: usize) -> Vec<Value> {
     let mut sets: Vec<([bool; MATRICES], Vec<String>)> = Vec::new();
     for spill in &layout.spilled {
-        let unit = spill.unit.to_string();
+        let unit = (before + spill.unit).to_string();
         match sets.iter_mut().find(|(keeps, _)| *keeps == spill.keeps) {
             Some((_, blocks)) => blocks.push(unit),
             None => sets.push((spill.keeps, vec![unit])),
