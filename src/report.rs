@@ -44,6 +44,9 @@ pub struct Report {
     pub model: String,
     /// Does it fit?
     pub verdict: Verdict,
+    /// Only the weights of a model are known: every total is at least what is shown, and a plan that has room for that
+    /// much is judged tight.
+    pub lower_bound: bool,
     /// Devices at the moment that decides: GPUs in plan order, the host last.
     pub devices: Vec<DeviceReport>,
     /// Name of the moment that decides.
@@ -287,6 +290,7 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin, system: Bytes)
         resolved,
         mut notes,
         refused,
+        lower_bound,
         derived,
         traffic,
     } = outcome;
@@ -309,7 +313,11 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin, system: Bytes)
     notes.extend(room::file_larger_than_disk(request, &derived));
     notes.extend(named_file::of_other_type(request, &resolved));
     let refused = refused || notes.iter().any(|note| note.severity == Severity::Error);
-    let verdict = verdict(refused, &moments);
+    let verdict = match verdict(refused, &moments) {
+        // Room for a part of it is no promise.
+        Verdict::Fits if lower_bound => Verdict::Tight,
+        verdict => verdict,
+    };
     let traffic = traffic.filter(|_| verdict != Verdict::Refused);
     let speed = expectations::speed(traffic, request.machine, &moments, &mut notes);
     notes.sort_by_key(|note| note.severity);
@@ -322,6 +330,7 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin, system: Bytes)
         engine_version,
         model: request.model.name.clone(),
         verdict,
+        lower_bound,
         devices,
         peak,
         moments,

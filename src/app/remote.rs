@@ -177,7 +177,8 @@ fn verdicts(
         .models()
         .find(|choice| choice.container == Container::Gguf && choice.missing == 0);
     let model = smallest.and_then(|choice| hub.open(listing, choice, watch).ok());
-    let Some(mut model) = model else {
+    // Of what is known by its weights alone nobody can say whether it fits.
+    let Some(mut model) = model.filter(|model| model.only_weights().is_none()) else {
         return Vec::new();
     };
     // The forms of the other files, not the tensors of this one.

@@ -57,6 +57,11 @@ fn formats(report: &Report) -> Vec<(&'static str, String, Option<&'static Eviden
             let format = nearest.format.clone();
             ("weights of about as many bits as", format, evidence)
         }
+        // The file that is open is called what it calls itself.
+        _ if word.eq_ignore_ascii_case("native") => match evidence {
+            Some(evidence) => ("weights in", evidence.format.clone(), Some(evidence)),
+            None => ("weights", "as in the file".to_owned(), None),
+        },
         _ => ("weights in", word, evidence),
     });
     let cache = word("cache_type_k").zip(word("cache_type_v"));

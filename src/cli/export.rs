@@ -55,6 +55,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
             )));
         }
         Verdict::Refused | Verdict::Exceeds => log::warn!("{}", report.sentence()),
+        Verdict::Tight if report.lower_bound => log::warn!("{}", report.sentence()),
         Verdict::Fits | Verdict::Tight => {}
     }
     if let Some(folder) = options.folder() {

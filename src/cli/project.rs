@@ -62,7 +62,12 @@ fn text(report: &Report, why: bool) -> String {
         );
     }
     text.push_str(&memory(report));
-    if grows(report) {
+    if report.lower_bound {
+        line(
+            &mut text,
+            format_args!("Totals are the least: only weights are known of this model."),
+        );
+    } else if grows(report) {
         line(
             &mut text,
             format_args!("A range grows as requests come; totals count its lower end."),
@@ -70,16 +75,7 @@ fn text(report: &Report, why: bool) -> String {
     }
     line(&mut text, format_args!(""));
     if derived.file_bytes != Bytes::ZERO {
-        line(
-            &mut text,
-            format_args!(
-                "{} of tensors in the file, {:.2} bits per weight; {} loaded; {} per token of context",
-                derived.file_bytes,
-                derived.bits_per_weight,
-                derived.weights_bytes,
-                Bytes::new(derived.kv_bytes_per_token.max(0.0) as u64),
-            ),
-        );
+        line(&mut text, format_args!("{}", file(report)));
     }
     text.push_str(&limits(report));
     text.push_str(&expectations::lines(report));
@@ -114,6 +110,23 @@ fn limits(report: &Report) -> String {
         );
     }
     text
+}
+
+/// The file's size, what of it is loaded, and how a cache grows, as far as it is known.
+fn file(report: &Report) -> String {
+    let derived = &report.derived;
+    let mut figures = vec![format!("{} of tensors in the file", derived.file_bytes)];
+    if derived.bits_per_weight > 0.0 {
+        figures.push(format!(", {:.2} bits per weight", derived.bits_per_weight));
+    }
+    figures.push(format!("; {} loaded", derived.weights_bytes));
+    if report.lower_bound {
+        figures.push("; the cache is not known".to_owned());
+    } else {
+        let per_token = Bytes::new(derived.kv_bytes_per_token.max(0.0) as u64);
+        figures.push(format!("; {per_token} per token of context"));
+    }
+    figures.concat()
 }
 
 /// One line each, and below it the change that mends it.

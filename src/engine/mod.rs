@@ -187,6 +187,8 @@ pub struct Outcome {
     pub notes: Vec<Note>,
     /// The engine would not start; an error note says why.
     pub refused: bool,
+    /// More will be allocated than is projected, and nobody knows how much: only the weights of a model are known.
+    pub lower_bound: bool,
     /// Figures beside the projection.
     pub derived: Derived,
     /// What is read and computed per token, where it is known.

@@ -1,7 +1,7 @@
 //! What stands above a launch: what it is, what it will take, what to know. The same in every format.
 
 use super::Export;
-use crate::report::{DeviceKind, DeviceReport, Verdict};
+use crate::report::{DeviceKind, DeviceReport, Report, Verdict};
 use crate::units::Bytes;
 
 /// The lines, without a mark of comment, each free of control characters. An empty line parts paragraphs.
@@ -21,7 +21,7 @@ pub(super) fn lines(export: &Export<'_>) -> Vec<String> {
             env!("CARGO_PKG_VERSION")
         ),
         String::new(),
-        format!("Projected memory: {}", verdict(report.verdict)),
+        format!("Projected memory: {}", verdict(report)),
     ];
     let used =
         |device: &&DeviceReport| device.total() != Bytes::ZERO || device.kind == DeviceKind::Host;
@@ -63,8 +63,11 @@ fn device(device: &DeviceReport) -> String {
     )
 }
 
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
+fn verdict(report: &Report) -> &'static str {
+    match report.verdict {
+        Verdict::Tight if report.lower_bound => {
+            "AT LEAST this much; only the weights are known, not whether it fits"
+        }
         Verdict::Fits => "fits",
         Verdict::Tight => "fits, with less than the margin to spare",
         Verdict::Exceeds => "DOES NOT FIT",

@@ -20,9 +20,18 @@ pub struct Checkpoint {
     pub tensors: Vec<FileTensor>,
     /// Bytes of all tensors.
     pub bytes: Bytes,
+    /// Blocks that their names count ("blk.31.attn_q.weight": 32, the first being 0).
+    pub blocks: u32,
     parameters: Option<u64>,
     fingerprint: u64,
 }
+
+/// Words before the number of a block in the names of tensors: of GGUF, and of checkpoints.
+const BLOCKS: [&str; 6] = ["blk", "layers", "layer", "blocks", "block", "h"];
+
+/// Most blocks that names are believed to count: an absurd number is part of a name. Published models have at most some
+/// two hundred.
+const MOST_BLOCKS: u32 = 1 << 12;
 
 /// A kind of model files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,14 +60,43 @@ impl Container {
 pub struct Attached {
     /// Its projector.
     pub projector: Option<Arc<Checkpoint>>,
+    /// Width of the tokens that the projector makes, where its file says so.
+    pub projector_width: Option<u64>,
     /// Its adapters, in the order in which they are named; `None`: that one could not be read.
     pub adapters: Vec<Option<Arc<Checkpoint>>>,
+    /// Files that are named and could not be read.
+    pub unread: Vec<Unread>,
+}
+
+/// A file to be loaded beside a model, of which nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Unread {
+    /// What for.
+    pub place: AttachedAs,
+    /// It is here and is something else, so that no engine loads it; otherwise it may be where the launch will run.
+    pub wrong: bool,
+    /// What happened, what it means and what to do: whole sentences.
+    pub reason: String,
+}
+
+/// As what a file is loaded beside a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AttachedAs {
+    /// Its eyes or ears.
+    Projector,
+    /// Low-rank changes.
+    Adapter,
 }
 
 impl Attached {
-    /// Nothing was read.
+    /// Nothing is named.
     pub fn is_empty(&self) -> bool {
-        self.projector.is_none() && self.adapters.iter().all(Option::is_none)
+        *self == Self::default()
+    }
+
+    /// Files of a kind that could not be read.
+    pub fn unread(&self, place: AttachedAs) -> impl Iterator<Item = &Unread> {
+        self.unread.iter().filter(move |own| own.place == place)
     }
 }
 
@@ -83,6 +121,20 @@ impl FileTensor {
     pub fn elements(&self) -> u64 {
         super::product(&self.shape)
     }
+
+    /// The block that it belongs to, where its name says so ("blk.3.attn_q.weight", "model.layers.3.mlp.up_proj.weight").
+    pub fn block(&self) -> Option<u32> {
+        let mut words = self.name.split('.').peekable();
+        while let Some(word) = words.next() {
+            if BLOCKS.contains(&word)
+                && let Some(number) = words.peek().and_then(|next| next.parse().ok())
+                && number < MOST_BLOCKS
+            {
+                return Some(number);
+            }
+        }
+        None
+    }
 }
 
 impl Checkpoint {
@@ -95,6 +147,12 @@ impl Checkpoint {
             label,
             parameters: None,
             bytes: tensors.iter().map(|tensor| tensor.bytes).sum(),
+            blocks: tensors
+                .iter()
+                .filter_map(FileTensor::block)
+                .map(|block| block + 1)
+                .max()
+                .unwrap_or(0),
             fingerprint: hasher.finish(),
             tensors,
         }
@@ -136,5 +194,31 @@ impl Eq for Checkpoint {}
 impl Hash for Checkpoint {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.fingerprint.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_blocks() {
+        for (name, expected) in [
+            ("blk.12.attn_q.weight", Some(12)),
+            ("model.layers.3.self_attn.q_proj.weight", Some(3)),
+            ("transformer.h.0.mlp.c_fc.weight", Some(0)),
+            ("model.layers.norm.weight", None),
+            ("blk.4294967295.attn_q.weight", None),
+            ("lm_head.weight", None),
+        ] {
+            let tensor = FileTensor {
+                name: name.to_owned(),
+                shape: [1; 4],
+                kind: None,
+                type_name: Cow::Borrowed(""),
+                bytes: Bytes::ZERO,
+            };
+            assert_eq!(tensor.block(), expected, "{name}");
+        }
     }
 }

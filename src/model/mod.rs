@@ -19,7 +19,7 @@ mod quantization;
 mod read;
 mod vision;
 
-pub use checkpoint::{Attached, Checkpoint, Container, FileTensor};
+pub use checkpoint::{Attached, AttachedAs, Checkpoint, Container, FileTensor, Unread};
 pub use config::Error;
 pub use configuration::Configuration;
 pub use count::Parameters;
@@ -109,6 +109,23 @@ pub struct Model {
     pub assumptions: Vec<String>,
     /// Equal for equal models; keys of caches are made of it.
     pub fingerprint: u64,
+}
+
+impl Model {
+    /// Its files, where nothing is known of the model but what they hold: no layers, no caches.
+    pub fn only_weights(&self) -> Option<&Checkpoint> {
+        self.checkpoint
+            .as_deref()
+            .filter(|_| self.layers.is_empty())
+    }
+
+    /// Its layers: those known, or those that the names of its tensors count.
+    pub fn blocks(&self) -> u32 {
+        match self.only_weights() {
+            Some(file) => file.blocks,
+            None => u32::try_from(self.layers.len()).unwrap_or(u32::MAX),
+        }
+    }
 }
 
 /// Activation between the matrices of a feed-forward network.

@@ -18,6 +18,11 @@ pub enum FitError {
     /// The engine has nothing to search for this model.
     #[error("no search for better settings: there is none for this model on {0}")]
     Unsearched(&'static str),
+    /// What is known by half has nothing that could be chosen well.
+    #[error(
+        "no search for better settings: only the weights of this model are known, not what else it takes"
+    )]
+    OnlyWeights,
     /// Nothing fits with what is pinned.
     #[error(transparent)]
     Impossible(#[from] Box<Impossible>),
@@ -63,6 +68,9 @@ pub fn fit(
         settings: &open,
         ..inputs
     });
+    if model.only_weights().is_some() {
+        return Err(FitError::OnlyWeights);
+    }
     // A plan that the engine refuses has its reason; another one has nothing to be searched.
     if searchable.is_none() && !engine.project(&inputs).refused {
         return Err(FitError::Unsearched(engine.id()));

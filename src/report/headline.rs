@@ -45,6 +45,14 @@ impl Report {
         let bytes = Bytes::new(device.free().unsigned_abs());
         let id = &device.id;
         match self.verdict {
+            Verdict::Exceeds if self.lower_bound => format!(
+                "Does not fit: at least {bytes} over on {id}, and only the weights are counted"
+            ),
+            Verdict::Tight if self.lower_bound => format!(
+                "At least {} of {} on {id}: only the weights are known, not whether it fits",
+                device.total(),
+                device.capacity
+            ),
             Verdict::Exceeds => format!("Does not fit: {bytes} over on {id}"),
             Verdict::Tight if self.margin_kept_by_engine() => {
                 format!("Tight, as the engine fits it: {bytes} to spare on {id}")

@@ -13,6 +13,7 @@ impl Serialize for Report {
             engine_version,
             model,
             verdict,
+            lower_bound,
             devices,
             peak,
             moments,
@@ -29,6 +30,7 @@ impl Serialize for Report {
         put("engine_version", json!(engine_version));
         put("model", json!(model));
         put("verdict", json!(verdict));
+        put("lower_bound", json!(lower_bound));
         put("devices", devices.iter().map(device).collect());
         put("peak", json!(peak));
         put("moments", moments.iter().map(moment).collect());

@@ -30,6 +30,8 @@ pub(super) enum Judge {
     Engine,
     /// Nobody: something of the plan is not known.
     Nobody,
+    /// Nobody, since more is needed than is counted.
+    OfLeast,
 }
 
 /// Shows the bars; a click on a segment points its category out.
@@ -162,9 +164,13 @@ fn free_text(ui: &Ui, texts: &Texts, device: &DeviceReport, judge: Judge) -> Ric
         let colour = match (judge, tight) {
             (Judge::Plan, true) => tokens.warn,
             (Judge::Plan | Judge::Engine, false) => tokens.good,
-            (Judge::Engine, true) | (Judge::Nobody, _) => tokens.text,
+            (Judge::Engine, true) | (Judge::Nobody | Judge::OfLeast, _) => tokens.text,
         };
-        (fill(texts.free, &[("free", &free)]), colour)
+        let words = match judge {
+            Judge::OfLeast if kept => texts.at_most_free,
+            _ => texts.free,
+        };
+        (fill(words, &[("free", &free)]), colour)
     };
     RichText::new(words)
         .text_style(theme::small_strong())

@@ -25,6 +25,10 @@ pub(super) fn curves(
     state: &mut UiState,
 ) -> Option<SweepKey> {
     let texts = context.texts;
+    if report.lower_bound {
+        widgets::fact(ui, texts.no_curve_of_weights);
+        return None;
+    }
     let engine = engine::find(&plan.engine)?;
     let axis = engine
         .axes()

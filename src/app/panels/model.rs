@@ -11,9 +11,11 @@ use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, Tokens};
 use crate::app::widgets;
 use crate::catalog::models::Entry;
+use crate::engine::{self, setting};
 use crate::model::Model;
 use crate::plan::{Plan, Value};
 use crate::projection::grouped;
+use crate::report::Report;
 
 use super::context::Inputs;
 use super::draft;
@@ -109,11 +111,9 @@ fn describe(model: &Model, entry: Option<&Entry>, texts: &Texts) -> String {
         parameters.active(),
         texts,
     )];
-    if !model.layers.is_empty() {
-        facts.push(fill(
-            texts.layers,
-            &[("count", &model.layers.len().to_string())],
-        ));
+    if model.blocks() > 0 {
+        let count = model.blocks().to_string();
+        facts.push(fill(texts.layers, &[("count", &count)]));
     }
     if model.context_length > 0 {
         facts.push(fill(
@@ -148,16 +148,36 @@ fn file(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan) {
     };
     let page = RichText::new(repository).text_style(theme::small());
     ui.hyperlink_to(page, format!("https://huggingface.co/{repository}"));
-    let weights = report
-        .settings
-        .get("weights")
-        .or(plan.settings.get("weights"));
-    if let Some(Value::Text(weights)) = weights
+    if let Some(what) = downloaded(context, report, plan)
         && widgets::link(ui, texts.copy_download)
             .on_hover_text(texts.copy_download_help)
             .clicked()
     {
         ui.ctx()
-            .copy_text(format!("hf download {repository} --include '*{weights}*'"));
+            .copy_text(format!("hf download {repository} {what}"));
     }
+}
+
+/// What of a repository is the planned file: the one that is open, or those that are named by their type.
+fn downloaded(context: &Inputs<'_>, report: &Report, plan: &Plan) -> Option<String> {
+    let model = context.subjects.model.ready()?;
+    let own = model.checkpoint.is_some();
+    let revision = plan.model.revision.iter();
+    let revision: String = revision
+        .map(|known| format!(" --revision {known}"))
+        .collect();
+    match (&plan.model.file, report.settings.get("weights")?) {
+        // As it is open: neither in another form, nor in all that the repository has.
+        (Some(file), Value::Text(word)) if own && is_of_file(plan, word) => {
+            Some(format!("'{file}'{revision}"))
+        }
+        (_, Value::Text(word)) if !is_of_file(plan, word) => Some(format!("--include '*{word}*'")),
+        _ => own.then(|| revision.trim_start().to_owned()),
+    }
+}
+
+/// Does a word of the weights mean the file that is open?
+fn is_of_file(plan: &Plan, word: &str) -> bool {
+    let setting = engine::find(&plan.engine).and_then(|engine| setting::find(engine, "weights"));
+    setting.is_some_and(|setting| setting.of_files.contains(&word))
 }

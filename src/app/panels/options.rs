@@ -63,10 +63,19 @@ pub(super) fn options(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) {
             };
             widgets::fact(ui, message);
         }
+        Answer::Wrong(reason) if is_least(context) => {
+            widgets::fact(ui, reason);
+        }
         Answer::Wrong(reason) => {
             ui.colored_label(Tokens::of(ui).bad, reason);
         }
     }
+}
+
+/// Nothing is wrong: there is nothing to search.
+fn is_least(context: &Picture<'_>) -> bool {
+    let report = context.live.good_report();
+    report.is_some_and(|report| report.lower_bound)
 }
 
 /// The columns that have something to say of these.

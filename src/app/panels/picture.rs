@@ -73,6 +73,7 @@ fn report_ui(
             moments::moments(ui, texts, report, &mut state.moment);
             let devices = moments::devices(report, state.moment);
             let judge = match report.margin_kept_by_engine() {
+                _ if report.lower_bound => Judge::OfLeast,
                 _ if !unknown.is_empty() => Judge::Nobody,
                 true => Judge::Engine,
                 false => Judge::Plan,

@@ -85,11 +85,17 @@ fn sentence<'a>(texts: &'a Texts, report: &Report) -> (&'a str, String) {
             Some(device) => {
                 let over = format::gib_difference(device.free().saturating_neg(), 1);
                 let device = format::device(device, texts);
-                let rest = fill(texts.exceeds_by, &[("over", &over), ("device", &device)]);
+                let text = if report.lower_bound {
+                    texts.exceeds_at_least
+                } else {
+                    texts.exceeds_by
+                };
+                let rest = fill(text, &[("over", &over), ("device", &device)]);
                 (texts.exceeds, rest)
             }
             None => (texts.exceeds, String::new()),
         },
+        Verdict::Tight if report.lower_bound => (texts.at_least, at_least(texts, report)),
         Verdict::Fits | Verdict::Tight => {
             let word = if report.verdict == Verdict::Fits {
                 texts.fits
@@ -113,11 +119,26 @@ fn sentence<'a>(texts: &'a Texts, report: &Report) -> (&'a str, String) {
     }
 }
 
+/// How much of the fullest device is known to be needed.
+fn at_least(texts: &Texts, report: &Report) -> String {
+    let Some(device) = report.tightest() else {
+        return String::new();
+    };
+    let used = i64::try_from(device.total().get()).unwrap_or(i64::MAX);
+    let words = [
+        ("used", format::gib_difference(used, 1)),
+        ("device", format::device(device, texts)),
+    ];
+    let words: Vec<(&str, &str)> = words.iter().map(|(name, word)| (*name, &**word)).collect();
+    fill(texts.at_least_of, &words)
+}
+
 /// What the sentence means.
 fn help<'a>(texts: &'a Texts, report: &Report) -> &'a str {
     match report.verdict {
         Verdict::Fits => texts.fits_help,
         Verdict::Tight if report.margin_kept_by_engine() => texts.tight_by_fit_help,
+        Verdict::Tight if report.lower_bound => texts.at_least_help,
         Verdict::Tight => texts.tight_help,
         Verdict::Exceeds => texts.exceeds_help,
         Verdict::Refused => texts.refused_help,
@@ -127,6 +148,9 @@ fn help<'a>(texts: &'a Texts, report: &Report) -> &'a str {
 fn figures(texts: &Texts, report: &Report, margin: Margin) -> String {
     let derived = &report.derived;
     let mut figures = Vec::new();
+    if report.lower_bound {
+        figures.push(texts.only_weights.to_owned());
+    }
     if derived.bits_per_weight > 0.0 {
         figures.push(fill(
             texts.file_figures,

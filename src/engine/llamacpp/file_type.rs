@@ -210,22 +210,35 @@ impl Weights {
         }
     }
 
-    /// What it is called where it is read: of the model's own file its label, where it has one.
+    /// As few letters as tell it: of the model's own file its label, where it has one.
+    pub fn short(self, model: &Model) -> &str {
+        match self {
+            Self::Native => native(model)
+                .and_then(|file| file.label.as_deref())
+                .unwrap_or(Self::NATIVE),
+            Self::Quantized(file_type) => file_type.name(),
+        }
+    }
+
+    /// What it is called where it is read: of the model's own file with its label, where it has one.
     pub fn title(self, model: &Model) -> String {
         match self {
             Self::Native => match native(model).and_then(|file| file.label.as_deref()) {
-                Some(label) => format!("{} ({label})", Self::NATIVE),
-                None => Self::NATIVE.to_owned(),
+                Some(label) => format!("{AS_IN_FILE} ({label})"),
+                None => AS_IN_FILE.to_owned(),
             },
             Self::Quantized(file_type) => file_type.name().to_owned(),
         }
     }
 }
 
-/// The model's own file, where it is one that the engine loads.
+/// What the weights of a file that is open are called.
+const AS_IN_FILE: &str = "as in the file";
+
+/// The model's own file, where it is one that the engine loads, or where nothing else is known of the model.
 pub(super) fn native(model: &Model) -> Option<&Checkpoint> {
     let checkpoint = model.checkpoint.as_deref();
-    checkpoint.filter(|checkpoint| checkpoint.container == Container::Gguf)
+    checkpoint.filter(|file| file.container == Container::Gguf || model.layers.is_empty())
 }
 
 impl fmt::Display for FileType {

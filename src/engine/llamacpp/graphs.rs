@@ -34,6 +34,9 @@ impl Subject<'_> {
         fitted: bool,
         purpose: Purpose,
     ) -> Buffers {
+        if let Some(uncounted) = self.uncounted() {
+            return uncounted;
+        }
         let blocks = placed.homes.get(..self.inputs.model.layers.len());
         let graph = self.graph(config, blocks.unwrap_or(&placed.homes), fitted);
         let made = |make: fn(&GraphConfig<'_>) -> GraphPlan| {

@@ -34,6 +34,7 @@ mod subject;
 pub mod tensors;
 mod terms;
 mod traffic;
+mod unknown;
 mod version;
 
 use super::experts::{ExpertChange, ExpertLayers};

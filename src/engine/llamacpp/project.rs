@@ -2,7 +2,7 @@
 
 use super::accepted::accepted;
 use super::auto::{self, Fitted};
-use super::compute::Purpose;
+use super::compute::{Exactness, Purpose};
 use super::config::{self, Config};
 use super::host::{cache_terms, gpu_overhead, host_overhead, loading, locked_between};
 use super::limits;
@@ -13,6 +13,7 @@ use super::resolved::{Choices, resolved};
 use super::subject::Subject;
 use super::terms;
 use super::traffic;
+use super::unknown;
 use crate::engine::{Derived, Inputs, Outcome};
 use crate::hardware::Machine;
 use crate::projection::{DeviceTerms, Moment, Note, Projection, Term};
@@ -50,6 +51,7 @@ pub(super) fn project(inputs: &Inputs<'_>, extent: Extent) -> Outcome {
     let architecture = subject.table.architecture;
     notes::unloadable(&subject.table, &mut notes);
     notes::model(inputs.model, &subject.table, &mut notes);
+    notes.extend(inputs.draft.and_then(unknown::note_on_draft));
     notes::refusals(
         inputs.model,
         architecture,
@@ -99,7 +101,8 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
         config, measured, ..
     } = *chosen;
     let inputs = &subject.inputs;
-    let flash = Some(measured.compute.flash_attn);
+    let is_known = measured.compute.exactness != Exactness::Unknown;
+    let flash = is_known.then_some(measured.compute.flash_attn);
     let run = running(subject, config, measured);
     let on_gpus = measured.weights_on_gpus();
     let load = loading(measured.loader, &measured.host_weights, on_gpus, &run);
@@ -141,8 +144,16 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
         refused: notes.iter().any(is_error),
         notes,
         derived: derived(subject, chosen),
-        traffic: Some(traffic::of(subject, config, &measured.placed)),
+        lower_bound: lower_bound(inputs),
+        traffic: is_known.then(|| traffic::of(subject, config, &measured.placed)),
     }
+}
+
+/// Of what is loaded there is something of which only the weights are known.
+fn lower_bound(inputs: &Inputs<'_>) -> bool {
+    let models = [Some(inputs.model), inputs.draft];
+    let mut models = models.into_iter().flatten();
+    models.any(|model| model.only_weights().is_some())
 }
 
 /// Loading, then running.
@@ -196,7 +207,8 @@ fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
         measured,
         extent,
     } = *chosen;
-    let full = extent == Extent::Full;
+    // How far a plan can go that is known by half cannot be told.
+    let full = extent == Extent::Full && !lower_bound(&subject.inputs);
     let (params_total, params_active) = subject.table.parameters(subject.inputs.model);
     let file_bytes = subject.table.file_bytes();
     Derived {
@@ -239,7 +251,9 @@ fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<D
         }
     }
     let mut host = buffers(subject, config, measured, None);
-    host.push(terms::output(measured.output, model, measured.shape));
+    if measured.output > Bytes::ZERO {
+        host.push(terms::output(measured.output, model, measured.shape));
+    }
     host.extend(cache_terms(
         config,
         measured.shape,
@@ -247,7 +261,9 @@ fn running(subject: &Subject<'_>, config: &Config, measured: &Measured) -> Vec<D
         &measured.states,
         machine.host.ram,
     ));
-    host.push(host_overhead(model));
+    if model.vocab_size > 0 {
+        host.push(host_overhead(model));
+    }
     host.extend(locked_between(&measured.host_weights));
     beside(&mut host, measured, None);
     devices.push(DeviceTerms { terms: host });
@@ -276,6 +292,7 @@ pub(super) fn buffers(
     all.extend(weights.get(position).into_iter().flatten().cloned());
     let here = measured.caches.iter().filter(|group| group.home == home);
     all.extend(here.map(|group| terms::cache(group, config)));
+    all.extend(unknown::cache(subject, config, measured, home));
     let here = measured.states.iter().filter(|group| group.home == home);
     all.extend(here.map(terms::state));
     let buffer = match home {
@@ -300,8 +317,8 @@ fn refused(inputs: &Inputs<'_>, config: &Config, notes: Vec<Note>) -> Outcome {
                 trained: inputs.model.max_position_embeddings,
                 fitted: None,
                 flash: None,
-                blocks: inputs.model.layers.len() as u64,
-                fitted_blocks: inputs.model.layers.len() as u64,
+                blocks: inputs.model.blocks().into(),
+                fitted_blocks: inputs.model.blocks().into(),
             },
         ),
         notes,
@@ -312,6 +329,7 @@ fn refused(inputs: &Inputs<'_>, config: &Config, notes: Vec<Note>) -> Outcome {
             ..Derived::default()
         },
         projection: Projection::default(),
+        lower_bound: false,
         traffic: None,
     }
 }

@@ -45,6 +45,10 @@ pub(super) fn room(inputs: &Inputs<'_>, margin: Margin) -> Option<Vec<i64>> {
 
 /// Ways to need less, the cheapest for the user first.
 pub(super) fn remedies(inputs: &Inputs<'_>, resolved: &Settings, derived: &Derived) -> Vec<Remedy> {
+    // Nobody knows what caches, batches or other files of a model take of which only the weights are known.
+    if inputs.model.only_weights().is_some() {
+        return Vec::new();
+    }
     let config = config::read(inputs.settings, inputs.draft.is_some(), &mut Vec::new());
     [
         cache(&config),

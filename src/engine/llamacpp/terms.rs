@@ -156,7 +156,7 @@ pub(super) fn compute(buffer: &ComputeBuffer, exactness: Exactness, shape: Shape
     }
     let term = Term::exact(Category::Compute, buffer.bytes, why);
     Some(match exactness {
-        Exactness::Emulated => term,
+        Exactness::Emulated | Exactness::Unknown => term,
         // An architecture with nodes of its own needs more than the nearest one, seldom less.
         Exactness::Approximate => Term {
             range: (

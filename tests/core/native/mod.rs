@@ -6,6 +6,7 @@ mod exact;
 mod loader;
 mod presets;
 mod unknown;
+mod weights_only;
 
 use std::sync::Arc;
 

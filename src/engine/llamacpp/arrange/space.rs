@@ -31,6 +31,10 @@ const CACHES: [Type; 3] = [Type::F16, Type::Q8_0, Type::Q4_0];
 
 /// What can be searched.
 pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
+    // What is known by half has nothing that could be chosen well.
+    if inputs.model.only_weights().is_some() {
+        return None;
+    }
     let (subject, config) = accepted(inputs)?;
     let planned = config.weights(inputs.model)?;
     let usual = Weights::usual(inputs.model);
@@ -143,7 +147,7 @@ fn bits_of_form(form: Weights, inputs: &Inputs<'_>) -> f64 {
 
 fn weights(form: Weights, inputs: &Inputs<'_>) -> Format {
     Format {
-        word: form.title(inputs.model),
+        word: form.short(inputs.model).to_owned(),
         bits: bits_of_form(form, inputs),
         set: chosen(form),
         along: Settings::new(),

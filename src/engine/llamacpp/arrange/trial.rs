@@ -189,7 +189,7 @@ fn probe(
             shape.cells
         },
         slots: shape.sequences,
-        weights: table.title.clone(),
+        weights: table.weights.short(subject.inputs.model).to_owned(),
         cache: (
             config.cache_k.name().to_owned(),
             config.cache_v.name().to_owned(),

@@ -19,6 +19,24 @@ pub(in crate::engine::llamacpp) struct Buffers {
     pub(in crate::engine::llamacpp) copies: u64,
 }
 
+impl Buffers {
+    /// None that is counted, on so many GPUs: nobody knows the graph.
+    pub(in crate::engine::llamacpp) fn unknown(gpus: usize) -> Self {
+        let nothing = ComputeBuffer {
+            bytes: Bytes::ZERO,
+            peak: Stage::NOTHING,
+            largest: [None; 3],
+        };
+        Self {
+            gpus: vec![nothing.clone(); gpus],
+            host: nothing,
+            flash_attn: false,
+            exactness: Exactness::Unknown,
+            copies: 1,
+        }
+    }
+}
+
 /// One compute buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::engine::llamacpp) struct ComputeBuffer {
@@ -47,4 +65,6 @@ pub(in crate::engine::llamacpp) enum Exactness {
     Emulated,
     /// The nearest graph known; the architecture has nodes of its own.
     Approximate,
+    /// No graph at all: nothing is counted.
+    Unknown,
 }

@@ -2,6 +2,7 @@
 
 use crate::engine::llamacpp::file_type;
 use crate::engine::llamacpp::tensors::{Architecture, Findings, TensorTable, is_architecture};
+use crate::engine::llamacpp::unknown;
 use crate::model::Model;
 use crate::projection::Note;
 
@@ -50,8 +51,10 @@ pub(in super::super) fn model(model: &Model, table: &TensorTable, notes: &mut Ve
         notes.push(Note::warning("model-assumed", assumption.clone()));
     }
     notes.extend(super::published::published(model));
-    if table.architecture == Architecture::Unknown {
-        notes.push(unknown(model));
+    if let Some(file) = model.only_weights() {
+        notes.push(unknown::note(model, file));
+    } else if table.architecture == Architecture::Unknown {
+        notes.push(without_graph(model));
     }
     let Findings {
         misshapen,
@@ -87,7 +90,7 @@ pub(in super::super) fn model(model: &Model, table: &TensorTable, notes: &mut Ve
     }
 }
 
-fn unknown(model: &Model) -> Note {
+fn without_graph(model: &Model) -> Note {
     let name = &model.model_type;
     let has_file = file_type::native(model).is_some();
     let message = match (has_file, is_architecture(name)) {

@@ -39,7 +39,9 @@ pub(in super::super) fn refusals(
     cache_types(model, architecture, config, notes);
     split(architecture, config, devices, gpus, notes);
     targets(config, devices, notes);
-    if model.max_position_embeddings == 0
+    // Of a model that is not known it may be said where nobody looked.
+    if model.only_weights().is_none()
+        && model.max_position_embeddings == 0
         && model.context_length == 0
         && config.asked_context(0) == 0
     {

@@ -34,10 +34,7 @@ pub(super) fn micro_batch(scope: &Scope<'_>) -> (i64, i64) {
 
 /// Layers of the model, the output layer not counted.
 pub(super) fn layers(scope: &Scope<'_>) -> (i64, i64) {
-    (
-        0,
-        i64::try_from(scope.model.layers.len()).unwrap_or(i64::MAX - 1),
-    )
+    (0, scope.model.blocks().into())
 }
 
 /// Layers of the model and the output layer.
@@ -83,8 +80,8 @@ pub(super) fn rollback_states(_: &Scope<'_>) -> (i64, i64) {
 
 /// Layers of the draft model and its output layer.
 pub(super) fn draft_layers(scope: &Scope<'_>) -> (i64, i64) {
-    let layers = scope.draft.map_or(0, |draft| draft.layers.len());
-    (0, i64::try_from(layers).unwrap_or(i64::MAX - 1) + 1)
+    let layers = scope.draft.map_or(0, crate::model::Model::blocks);
+    (0, i64::from(layers) + 1)
 }
 
 /// Tokens of one image: up to what any model makes of one (`warmup_image_size`, `tools/mtmd/clip.cpp` 0.6.0-dev).

@@ -38,10 +38,18 @@ pub(super) fn loaded<'a>(
 ) -> Result<Loaded<'a>, Unsupported> {
     let names: HashSet<&str> = file.tensors.iter().map(|own| own.name.as_str()).collect();
     let holds = |name: &str| names.contains(name);
-    let architecture = architecture(Architecture::of(model)?, holds);
+    let known = match model.only_weights() {
+        Some(_) => Architecture::Unknown,
+        None => Architecture::of(model)?,
+    };
+    let architecture = architecture(known, holds);
     let reads =
         reads::of(architecture.name(model)).filter(|_| architecture != Architecture::Unknown);
-    let mut expected: HashMap<String, Tensor> = tensors_as(model, architecture, prediction)
+    let expected = match model.only_weights() {
+        Some(_) => Vec::new(),
+        None => tensors_as(model, architecture, prediction),
+    };
+    let mut expected: HashMap<String, Tensor> = expected
         .into_iter()
         .map(|tensor| (tensor.name.clone(), tensor))
         .collect();
@@ -95,14 +103,14 @@ fn architecture(known: Architecture, holds: impl Fn(&str) -> bool) -> Architectu
 
 /// Whether a tensor is of a block behind those of the model.
 fn predicts(model: &Model, tensor: &Tensor) -> bool {
-    matches!(tensor.layer, Layer::Block(block) if block as usize >= model.layers.len().max(1))
+    matches!(tensor.layer, Layer::Block(block) if block >= model.blocks().max(1))
 }
 
 /// A tensor that the model alone does not tell of.
 fn unexpected(model: &Model, stored: &FileTensor, prediction: bool) -> Tensor {
     let tensor = Tensor {
         name: stored.name.clone(),
-        layer: layer(&stored.name),
+        layer: layer(stored),
         shape: stored.shape,
         stored: match stored.kind {
             Some(Type::I32 | Type::I64 | Type::I16 | Type::I8) => Stored::Integer,
@@ -117,17 +125,23 @@ fn unexpected(model: &Model, stored: &FileTensor, prediction: bool) -> Tensor {
     }
 }
 
+/// Endings of embeddings of tokens in checkpoints.
+const EMBEDDINGS: [&str; 3] = [
+    "embed_tokens.weight",
+    "tok_embeddings.weight",
+    ".wte.weight",
+];
+
 /// Which buffers a tensor goes with (`LLM_TENSOR_INFOS` in `src/llama-arch.cpp`, 0.6.0-dev).
-fn layer(name: &str) -> Layer {
-    let inside = ["blk.", "enc.blk.", "dec.blk."];
-    let number = inside.iter().find_map(|prefix| {
-        let (number, _) = name.strip_prefix(prefix)?.split_once('.')?;
-        number.parse().ok()
-    });
-    if let Some(block) = number {
+fn layer(stored: &FileTensor) -> Layer {
+    if let Some(block) = stored.block() {
         return Layer::Block(block);
     }
-    match name.split('.').next().unwrap_or_default() {
+    let is_embedding = |ending: &&str| stored.name.ends_with(*ending);
+    if EMBEDDINGS.iter().any(is_embedding) {
+        return Layer::Input;
+    }
+    match stored.name.split('.').next().unwrap_or_default() {
         "token_embd" | "position_embd" | "token_types" | "per_layer_token_embd" => Layer::Input,
         "rope_freqs" | "rope_factors_long" | "rope_factors_short" => Layer::EveryBlock,
         // Used by the first block.
@@ -173,6 +187,13 @@ mod tests {
 
     #[test]
     fn names_tell_where_tensors_belong() {
+        let named = |name: &str| FileTensor {
+            name: name.to_owned(),
+            shape: [1; 4],
+            kind: None,
+            type_name: "".into(),
+            bytes: Bytes::ZERO,
+        };
         for (name, expected) in [
             ("blk.12.attn_q.weight", Layer::Block(12)),
             ("dec.blk.3.attn_q.weight", Layer::Block(3)),
@@ -182,7 +203,7 @@ mod tests {
             ("output_norm.weight", Layer::Output),
             ("output.weight", Layer::Output),
         ] {
-            assert_eq!(layer(name), expected, "{name}");
+            assert_eq!(layer(&named(name)), expected, "{name}");
         }
     }
 

@@ -105,7 +105,7 @@ impl TensorTable {
     /// Parameters of the model without prediction blocks, and those of them that take part in one token: as its
     /// configuration has them, or as its own file holds them.
     pub fn parameters(&self, model: &Model) -> (u64, u64) {
-        if self.weights != Weights::Native {
+        if self.weights != Weights::Native || model.only_weights().is_some() {
             let parameters = model.parameters();
             return (parameters.text(), parameters.active());
         }
@@ -214,9 +214,11 @@ impl Parts {
                 rows.iter().map(|row| row.bytes).sum(),
                 elements.fold(0, u64::saturating_add),
             ),
-            blocks: model.layers.len() as u32,
+            blocks: model.blocks(),
             all_blocks: all_blocks(model, rows.iter().map(|row| &row.tensor)),
-            tied: !rows.iter().any(|row| row.tensor.name == "output.weight"),
+            // Of a model that is not known nobody can tell whether it has a head at all.
+            tied: model.only_weights().is_none()
+                && !rows.iter().any(|row| row.tensor.name == "output.weight"),
             rows,
             fallbacks,
             requires_imatrix,
@@ -232,7 +234,7 @@ fn all_blocks<'a>(model: &Model, tensors: impl Iterator<Item = &'a Tensor>) -> u
         Layer::Block(block) => Some(block.saturating_add(1)),
         _ => None,
     });
-    blocks.fold(model.layers.len() as u32, u32::max)
+    blocks.fold(model.blocks(), u32::max)
 }
 
 /// `n_expert`: the most routed experts of any layer.

@@ -35,7 +35,7 @@ pub(super) fn draft_tokens(_: &Scope<'_>) -> (i64, i64) {
 
 /// Layers of the model and the output layer.
 pub(super) fn gpu_layers(scope: &Scope<'_>) -> (i64, i64) {
-    let layers = saturated(scope.model.layers.len() as u64);
+    let layers = saturated(scope.model.blocks().into());
     (0, layers.saturating_add(1))
 }
 
