@@ -231,6 +231,7 @@ fn launch(
         margin: Margin::of_plan(&plan.fit),
         repository: subject.repository.as_deref(),
         file: plan.model.file.as_deref(),
+        revision: plan.model.revision.as_deref(),
         opened: launch::opened(&plan.model, model),
         opened_draft: plan
             .draft

@@ -29,6 +29,8 @@ pub struct LaunchInputs<'a> {
     pub repository: Option<&'a str>,
     /// The file of that repository, where the plan names one.
     pub file: Option<&'a str>,
+    /// The commit, branch or tag of that repository, where the plan names one.
+    pub revision: Option<&'a str>,
     /// The GGUF file on this computer that the model was opened from.
     pub opened: Option<&'a str>,
     /// The same of what drafts for it.
@@ -79,6 +81,24 @@ impl<'a> LaunchInputs<'a> {
         // Of a file that was opened another form of the weights is another file of the repository.
         let file = self.file.filter(|_| native || other.is_none());
         Some((self.repository?, file))
+    }
+}
+
+/// What engines download of a repository that they are told by name alone.
+const BRANCH: &str = "main";
+
+impl LaunchInputs<'_> {
+    /// That an engine which takes whatever a repository's main branch holds will not be held to the plan's revision.
+    pub(in crate::engine) fn revision_left_out(&self, engine: &str) -> Option<String> {
+        let revision = self.revision.filter(|revision| *revision != BRANCH)?;
+        // Another repository than the plan's model has revisions of its own.
+        let repository = self.repository.filter(|_| self.options.hf_repo.is_none())?;
+        let file = self.file.map(|file| format!(" {file}")).unwrap_or_default();
+        Some(format!(
+            "revision = {revision:?}: {engine} downloads what the branch {BRANCH} holds at the time, which may be another \
+             file than the projected one; `hf download {repository}{file} --revision {revision}` gets exactly that, for \
+             model_path"
+        ))
     }
 }
 

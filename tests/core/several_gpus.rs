@@ -228,6 +228,7 @@ fn launch(machine: &Machine, settings: &[(&'static str, Value)]) -> Launch {
         repository: None,
         file: None,
         opened: None,
+        revision: None,
         opened_draft: None,
     })
 }

@@ -23,6 +23,9 @@ const MODEL: &str = "MODEL";
 
 const MODELFILE: &str = "Modelfile";
 
+/// The instruction of a Modelfile that names an adapter.
+const ADAPTER: &str = "ADAPTER";
+
 /// Longest name, and longest tag (`types/model/name.go`, v0.33.0-rc2).
 const MAX_NAME: usize = 80;
 
@@ -31,6 +34,7 @@ pub(super) fn launch(inputs: &LaunchInputs<'_>) -> Launch {
     let mut launch = Launch::default();
     let config = config::read(inputs.settings, &mut Vec::new());
     let mut lines = vec![from(inputs, &mut launch)];
+    lines.extend(adapters(inputs));
     lines.extend(parameters(inputs, &config));
     launch.files.push(ConfigFile {
         name: MODELFILE,
@@ -106,6 +110,8 @@ fn from(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Argument {
         if file.is_none() {
             launch.remarks.push(base::must_exist(&source));
         }
+        let revision = inputs.revision_left_out("Ollama");
+        launch.not_expressible.extend(revision);
         if inputs.model.vision.is_some() {
             launch.remarks.push(
                 "A vision projector in that repository comes along and takes memory that is not projected."
@@ -128,6 +134,13 @@ fn from(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Argument {
     Argument {
         words: vec![Word::Literal("FROM".to_owned()), source],
     }
+}
+
+/// Adapters, each in a line of its own (`docs/modelfile.mdx`, v0.33.0-rc2); the server that Ollama starts gets them as
+/// `--lora`.
+fn adapters(inputs: &LaunchInputs<'_>) -> impl Iterator<Item = Argument> {
+    let paths = inputs.options.lora_paths.iter();
+    paths.map(|path| Argument::literal([ADAPTER, path]))
 }
 
 /// Tags have no slashes, so that a file in a folder of a repository has none.
@@ -283,6 +296,14 @@ fn remark(inputs: &LaunchInputs<'_>, launch: &mut Launch) {
             .remarks
             .push("The file must be one that was quantized with an importance matrix.".to_owned());
     }
+    let read = &inputs.model.attached.adapters;
+    for (index, path) in options.lora_paths.iter().enumerate() {
+        if !matches!(read.get(index), Some(Some(_))) {
+            launch.remarks.push(format!(
+                "The adapter {path} is not here, or could not be read: what it takes is not projected."
+            ));
+        }
+    }
     let missing = &mut launch.not_expressible;
     if options.api_key_env.is_some() {
         missing
@@ -298,11 +319,6 @@ fn remark(inputs: &LaunchInputs<'_>, launch: &mut Launch) {
         missing.push(format!(
             "the draft model {}: Ollama drafts only with parts made for a model",
             draft.name
-        ));
-    }
-    for path in &options.lora_paths {
-        missing.push(format!(
-            "the adapter {path}: add a line ADAPTER with it to the Modelfile; it is not projected"
         ));
     }
     if let Some(path) = &options.mmproj_path {

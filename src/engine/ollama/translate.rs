@@ -14,7 +14,7 @@ use crate::engine::Inputs;
 use crate::engine::llamacpp::base::{self, File};
 use crate::engine::llamacpp::tensors::Architecture;
 use crate::hardware::Machine;
-use crate::model::{Attached, Model};
+use crate::model::{AttachedAs, Model};
 use crate::plan::{Settings, Value};
 use crate::projection::Note;
 
@@ -61,7 +61,7 @@ pub(super) struct Translation<'a> {
     pub(super) available: u64,
     /// On what was written.
     pub(super) notes: Vec<Note>,
-    /// The model without what a plan attaches to it, which Ollama is not told of; `None`: nothing is.
+    /// The model without the projector that a plan attaches to it, which Ollama is not told of; `None`: none is.
     bare: Option<Model>,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn translate<'a>(inputs: &Inputs<'a>) -> Translation<'a> {
     let known = file.unwrap_or(File {
         bytes: crate::units::Bytes::ZERO,
         architecture: Architecture::Unknown,
-        blocks: inputs.model.layers.len() as u64,
+        blocks: inputs.model.blocks().into(),
         trained: inputs.model.max_position_embeddings,
     });
     let devices = gpus::devices(machine, &config);
@@ -121,10 +121,15 @@ pub(super) fn translate<'a>(inputs: &Inputs<'a>) -> Translation<'a> {
     translation
 }
 
-/// The model without adapters and projector: a Modelfile would have to name them, and what is written names none.
+/// The model without its projector: a Modelfile would have to name it, and what is written names adapters alone.
 fn bare(model: &Model) -> Option<Model> {
-    (!model.attached.is_empty()).then(|| {
-        let attached = Attached::default();
+    let mut attached = model.attached.clone();
+    attached.projector = None;
+    attached.projector_width = None;
+    attached
+        .unread
+        .retain(|own| own.place == AttachedAs::Adapter);
+    (attached != model.attached).then(|| {
         Model {
             attached,
             ..model.clone()

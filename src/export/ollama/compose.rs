@@ -16,8 +16,14 @@ const ID: &str = "compose";
 const MODEL: &str = "/models/model.gguf";
 const MODELFILE: &str = "/models/Modelfile";
 
-/// The instruction that names the model file.
+/// The instructions that name files.
 const FROM: &str = "FROM ";
+const ADAPTER: &str = "ADAPTER ";
+
+/// Where adapters are in the containers, by their place in the plan.
+fn adapter_at(index: usize) -> String {
+    format!("/models/adapter-{index}.gguf")
+}
 
 /// The image listens on every address of its container at this port (`Dockerfile`, v0.33.0-rc2).
 const PORT: u16 = 11434;
@@ -156,20 +162,31 @@ fn one_shot(export: &Export<'_>, served: &Served<'_>, step: &Step) -> Result<Vec
     Ok(service)
 }
 
-/// The model file, for the container that sends it to the server.
+/// The files of the model, for the container that sends them to the server.
 fn mount(export: &Export<'_>) -> Result<Vec<String>, Error> {
     let source = match &export.launch.model_source {
-        ModelSource::Repository(_) => return Ok(Vec::new()),
-        ModelSource::Path(path) => scalar(&anchored(path))?,
-        ModelSource::Asked => match export.launch.variables.first() {
-            Some(variable) => format!("\"${{{0}:?{0} is not set}}\"", variable.name),
-            None => return Ok(Vec::new()),
-        },
+        ModelSource::Repository(_) => None,
+        ModelSource::Path(path) => Some(scalar(&anchored(path))?),
+        ModelSource::Asked => {
+            let variable = export.launch.variables.first();
+            variable.map(|variable| format!("\"${{{0}:?{0} is not set}}\"", variable.name))
+        }
     };
-    Ok(vec![
-        "    volumes:".to_owned(),
-        format!("      - {{type: bind, source: {source}, target: {MODEL}, read_only: true}}"),
-    ])
+    let model = source.map(|source| (source, MODEL.to_owned()));
+    let adapters = export.plan.launch.lora_paths.iter().enumerate();
+    let adapters: Result<Vec<_>, Error> = adapters
+        .map(|(index, path)| Ok((scalar(&anchored(path))?, adapter_at(index))))
+        .collect();
+    let all = model.into_iter().chain(adapters?);
+    let mut mounts: Vec<String> = all
+        .map(|(source, target)| {
+            format!("      - {{type: bind, source: {source}, target: {target}, read_only: true}}")
+        })
+        .collect();
+    if !mounts.is_empty() {
+        mounts.insert(0, "    volumes:".to_owned());
+    }
+    Ok(mounts)
 }
 
 /// Only a path that begins with a dot is relative to compose.
@@ -187,8 +204,14 @@ fn anchored(path: &str) -> String {
 fn modelfile(export: &Export<'_>, served: &Served<'_>) -> Result<Vec<String>, Error> {
     let downloads = matches!(export.launch.model_source, ModelSource::Repository(_));
     let mut text = String::new();
+    let mut adapters = 0;
     for line in lines(ID, served.modelfile)? {
         match line {
+            Line::Whole(line) if line.starts_with(ADAPTER) => {
+                text.push_str(ADAPTER);
+                text.push_str(&adapter_at(adapters));
+                adapters += 1;
+            }
             Line::Whole(line) if downloads || !line.starts_with(FROM) => text.push_str(&line),
             Line::Whole(_) | Line::Asked { .. } => {
                 text.push_str(FROM);

@@ -16,6 +16,7 @@ pub(super) struct Case {
     pub(super) machine: Machine,
     pub(super) repository: Option<&'static str>,
     pub(super) file: Option<&'static str>,
+    pub(super) revision: Option<&'static str>,
     pub(super) margin: Bytes,
     /// What automatic choices became, on top of defaults and plan.
     pub(super) chosen: Settings,
@@ -38,6 +39,7 @@ impl Case {
             machine: machine(&[gpu("NVIDIA GeForce RTX 4090", Vendor::Nvidia, None)]),
             repository: None,
             file: None,
+            revision: None,
             margin: Bytes::from_mib(1024),
             chosen: Settings::new(),
             model: Model {
@@ -115,6 +117,7 @@ impl Case {
             repository: self.repository,
             file: self.file,
             opened: None,
+            revision: self.revision,
             opened_draft: None,
         })
     }
@@ -196,6 +199,7 @@ impl Case {
             engine: self.engine().id(),
             engine_version: version,
             model: self.model.name.clone(),
+            lower_bound: false,
             verdict: Verdict::Fits,
             devices,
             peak: "run",

@@ -325,3 +325,30 @@ fn extra_words_are_passed_through_last_in_lines_of_their_own() {
     ];
     assert_eq!(lines, expected);
 }
+
+/// The engine takes what the main branch holds, whatever a plan was made from.
+#[test]
+fn a_revision_that_cannot_be_pinned_is_said() {
+    for engine in ["llama.cpp", "ollama"] {
+        let missing = |revision| {
+            let mut case = Case::of(engine, "weights = \"Q4_K_M\"\n").published_in("owner/R1-GGUF");
+            case.file = Some("R1-Q4_K_M.gguf");
+            case.revision = revision;
+            case.launch().not_expressible.join("\n")
+        };
+        let said = missing(Some("0f3c1d2"));
+        for words in [
+            "revision = \"0f3c1d2\"",
+            "hf download owner/R1-GGUF R1-Q4_K_M.gguf --revision 0f3c1d2",
+            "model_path",
+        ] {
+            assert!(said.contains(words), "{engine}: {words} in {said:?}");
+        }
+        assert_eq!(missing(Some("main")), "");
+        assert_eq!(missing(None), "");
+    }
+    // A file that is here is what it is.
+    let mut here = Case::everyday().model_path("/models/a.gguf");
+    here.revision = Some("0f3c1d2");
+    assert!(here.launch().not_expressible.is_empty());
+}

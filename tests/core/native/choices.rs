@@ -129,7 +129,7 @@ fn the_file_comes_first_among_the_choices() {
         };
         let choices = options(&scope);
         assert_eq!(choices[0].word, "native");
-        assert_eq!(choices[0].hint, "as in the file: UD-Q4_K_XL");
+        assert_eq!(choices[0].shown(), "as in the file (UD-Q4_K_XL)");
         assert_eq!(choices.len(), FileType::ALL.len() + 1);
         assert_eq!((setting.default)(&scope), text("native"));
     }
@@ -206,6 +206,7 @@ fn a_launch_loads_the_file() {
             repository: None,
             file: None,
             opened: opened_path(&reference, &model),
+            revision: None,
             opened_draft: None,
         })
     };
@@ -270,6 +271,7 @@ fn a_draft_has_a_file_of_its_own() {
         repository: None,
         file: None,
         opened: None,
+        revision: None,
         opened_draft: opened_path(&reference, &draft),
     });
     let arguments = &launch.steps[0].arguments;

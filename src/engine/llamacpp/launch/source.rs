@@ -73,6 +73,9 @@ fn download(command: &mut Command<'_>, repository: &str, file: Option<&str>, fil
     if file.is_none() {
         command.launch.remarks.push(must_exist(&source));
     }
+    // `get_repo_commit` in common/hf-cache.cpp (0.6.0-dev) looks for that branch and takes no other word.
+    let revision = command.inputs.revision_left_out("llama.cpp");
+    command.launch.not_expressible.extend(revision);
     // The engine would load the projector it finds there, which the plan may not count.
     let projector = super::parts::is_on(command.inputs.resolved, "mmproj");
     command.option("mmproj", &Value::Bool(projector));
@@ -139,7 +142,7 @@ fn remark_on_path(command: &mut Command<'_>, path: &str) {
     let remark = if path.starts_with('~') {
         "The model's path begins with ~, which only a shell expands and not in quotes: write the whole path."
     } else if !(path.starts_with(['/', '\\']) || is_drive) {
-        "The model's path is relative: start this from the folder that it is relative to."
+        "The model's path is relative: start this from the folder that it counts from, which is the plan's."
     } else {
         return;
     };

@@ -51,6 +51,7 @@ const fn integer(
 fn choices(words: &[(&'static str, &str)]) -> Vec<Choice> {
     let choice = |&(word, hint): &(&'static str, &str)| Choice {
         word,
+        title: None,
         hint: hint.to_owned(),
     };
     words.iter().map(choice).collect()
