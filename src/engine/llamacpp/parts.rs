@@ -11,6 +11,7 @@ use super::placed::Placed;
 use super::projector;
 use super::subject::Subject;
 use crate::engine::Inputs;
+use crate::model::Unread;
 use crate::projection::{Category, Note, Part, Term};
 use crate::units::Bytes;
 
@@ -100,6 +101,17 @@ pub(super) fn notes(subject: &Subject<'_>, config: &Config, notes: &mut Vec<Note
     draft::notes(subject, config, notes);
     projector::notes(subject, notes);
     adapter::notes(subject, notes);
+}
+
+/// What is said of a file that could not be read.
+pub(super) fn unread_note(unread: &Unread, setting: &'static str) -> Note {
+    let reason = unread.reason.as_str();
+    let note = if unread.wrong {
+        Note::error("attached-file-refused", reason)
+    } else {
+        Note::hint("attached-file-absent", reason)
+    };
+    note.on(setting)
 }
 
 /// Settings that nothing but these parts depends on.

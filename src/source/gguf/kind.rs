@@ -47,9 +47,11 @@ impl Kind {
         match self {
             Self::Model => "a model",
             Self::Projector => {
-                "the projector of a model that sees or hears (it is named by `mmproj` beside the model)"
+                "the projector of a model that sees or hears (named by `mmproj_path` under [launch] beside the model)"
             }
-            Self::Adapter => "a LoRA adapter (it is named by `lora` beside its model)",
+            Self::Adapter => {
+                "a LoRA adapter (named by `lora_paths` under [launch] beside its model)"
+            }
             Self::ControlVector => "a control vector",
             Self::ImportanceMatrix => "an importance matrix for quantizing",
             Self::Vocabulary => "a vocabulary without weights",

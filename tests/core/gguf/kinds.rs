@@ -24,7 +24,7 @@ fn files_say_what_they_are_for() {
             json!({"general.architecture": "clip"}),
             true,
             Kind::Projector,
-            "`mmproj`",
+            "`mmproj_path`",
         ),
         (
             json!({"general.architecture": "clip", "general.type": "mmproj"}),

@@ -143,59 +143,131 @@ fn a_projector_has_the_bytes_of_its_file() {
     );
 }
 
-/// Ollama is not told of files beside a model, and says so in its launch.
+/// A Modelfile names adapters, so that they count; it names no projector.
 #[test]
-fn ollama_counts_none_of_it() {
-    let attached = Attached {
+fn ollama_counts_adapters_alone() {
+    let cards = [Bytes::from_gib(24)];
+    let plan = settings("num_ctx = 4096\nnum_gpu = 33");
+    let memo = Memo::default();
+    let project = |attached| projected_by(&Ollama, &with(&llama(), attached), &cards, &plan, &memo);
+    let adapted = project(Attached {
         adapters: vec![Some(adapter())],
         ..Attached::default()
-    };
-    let cards = [Bytes::from_gib(24)];
-    let plan = settings("num_ctx = 4096");
-    let memo = Memo::default();
-    let found = projected_by(&Ollama, &with(&llama(), attached), &cards, &plan, &memo);
+    });
+    let expected = 16 * 4096 * 6 + 64 * 4096 * 6;
+    assert_eq!(
+        part(&adapted, 0, Category::Weights, Part::Adapter),
+        expected
+    );
+    let seeing = project(Attached {
+        projector: Some(file(vec![tensor("v.x", [64, 64, 1, 1], Type::F16)])),
+        projector_width: Some(1),
+        ..Attached::default()
+    });
     let alone = projected_by(&Ollama, &llama(), &cards, &plan, &memo);
-    assert_eq!(terms(&found), terms(&alone));
+    assert_eq!(terms(&seeing), terms(&alone));
+    assert!(!seeing.refused, "{:?}", seeing.notes);
 }
 
-/// Files that are elsewhere may be where the launch runs; what is here and is something else is said.
+/// The file of a model of other widths, whose matrices have the same names.
+#[test]
+fn an_adapter_of_other_widths_is_refused() {
+    let name = "blk.0.attn_q.weight";
+    for (width, height, fits) in [(4096, 4096, true), (8192, 4096, false), (4096, 8192, false)] {
+        let pair = vec![
+            tensor(&format!("{name}.lora_a"), [width, 16, 1, 1], Type::F16),
+            tensor(&format!("{name}.lora_b"), [16, height, 1, 1], Type::F16),
+        ];
+        let attached = Attached {
+            adapters: vec![Some(file(pair))],
+            ..Attached::default()
+        };
+        let found = projected(&with(&llama(), attached), &[], "ctx_size = 512");
+        assert_eq!(found.refused, !fits, "{width} {height}");
+        assert_eq!(codes(&found).contains(&"lora-of-other-model"), !fits);
+    }
+}
+
+/// A projector makes tokens as wide as those of its model; one that is named has to be loaded, too.
+#[test]
+fn a_projector_belongs_to_its_model_and_is_loaded_when_asked() {
+    for (width, fits) in [(4096, true), (2560, false)] {
+        let attached = Attached {
+            projector: Some(file(vec![tensor("v.x", [64, 64, 1, 1], Type::F16)])),
+            projector_width: Some(width),
+            ..Attached::default()
+        };
+        let model = with(&llama(), attached);
+        let found = projected(&model, &[], "ctx_size = 512\nmmproj = true");
+        assert_eq!(found.refused, !fits, "{width}");
+        assert_eq!(codes(&found).contains(&"projector-of-other-model"), !fits);
+        let off = projected(&model, &[], "ctx_size = 512");
+        assert!(!off.refused);
+        let note = off
+            .notes
+            .iter()
+            .find(|note| note.code == "projector-not-loaded");
+        let fix = note.and_then(|note| note.fix.as_ref()).expect("a fix");
+        assert!(fix.set.contains_key("mmproj"));
+    }
+}
+
+/// Files that are elsewhere may be where the launch runs; what is here and is something else no engine loads.
 #[test]
 fn files_beside_a_model_are_read_where_they_are() {
-    let elsewhere = LaunchOptions {
-        mmproj_path: Some("/nowhere/mmproj.gguf".to_owned()),
-        lora_paths: vec!["/nowhere/lora.gguf".to_owned()],
-        ..LaunchOptions::default()
+    let asked = |mmproj: Option<&str>, lora: Option<&str>| {
+        let options = LaunchOptions {
+            mmproj_path: mmproj.map(str::to_owned),
+            lora_paths: lora.iter().map(|path| (*path).to_owned()).collect(),
+            ..LaunchOptions::default()
+        };
+        let model = plimsoll::source::attached(llama(), &options);
+        projected(
+            &model,
+            &[],
+            "ctx_size = 512\nmmproj = true\nmmproj_offload = false",
+        )
     };
-    let model = llama();
-    let fingerprint = model.fingerprint;
-    let same = plimsoll::source::attached(model.clone(), &elsewhere);
-    assert_eq!(same.fingerprint, fingerprint);
+    let said = |found: &Outcome, code: &str| {
+        let note = found.notes.iter().find(|note| note.code == code);
+        note.unwrap_or_else(|| panic!("{code}: {:?}", found.notes))
+            .message
+            .clone()
+    };
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("lora.gguf");
-    std::fs::write(&path, b"not at all").expect("a file");
-    let here = LaunchOptions {
-        lora_paths: vec![path.display().to_string()],
-        ..LaunchOptions::default()
-    };
-    let said = plimsoll::source::attached(model, &here);
-    assert_eq!(said.assumptions.len(), 1);
-    let assumption = &said.assumptions[0];
-    assert!(
-        assumption.starts_with("What the adapter takes is estimated"),
-        "{assumption}"
-    );
-    assert_eq!(said.attached.adapters, [None]);
-    // A language model is no projector.
+    let broken = folder.path().join("broken.gguf");
+    std::fs::write(&broken, b"not at all").expect("a file");
+    let broken = broken.to_str().expect("UTF-8");
     let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gguf/tiny.gguf");
-    let other = LaunchOptions {
-        mmproj_path: Some(tiny.to_owned()),
-        ..LaunchOptions::default()
-    };
-    let said = plimsoll::source::attached(llama(), &other);
-    assert!(
-        said.assumptions[0].contains("is a model"),
-        "{:?}",
-        said.assumptions
-    );
-    assert_eq!(said.attached.projector, None);
+    let here = folder.path().to_str().expect("UTF-8");
+    for (mmproj, lora) in [(true, false), (false, true)] {
+        let ask = |path| asked(Some(path).filter(|_| mmproj), Some(path).filter(|_| lora));
+        let key = if mmproj { "mmproj_path" } else { "lora_paths" };
+        let away = ask("/nowhere/x.gguf");
+        let message = said(&away, "attached-file-absent");
+        assert!(
+            message.starts_with(key) && message.contains("no such file"),
+            "{message}"
+        );
+        if mmproj {
+            assert!(!away.refused, "{:?}", away.notes);
+        }
+        for (path, words) in [
+            (broken, "cannot be read"),
+            (tiny, "is a model"),
+            (here, "no file at all"),
+        ] {
+            let found = ask(path);
+            assert!(found.refused, "{path}");
+            let message = said(&found, "attached-file-refused");
+            assert!(
+                message.contains(words) && message.contains("Under [launch]"),
+                "{message}"
+            );
+        }
+    }
+    // Nothing is named: nothing is said.
+    let model = llama();
+    let same = plimsoll::source::attached(model.clone(), &LaunchOptions::default());
+    assert_eq!(same.fingerprint, model.fingerprint);
 }

@@ -1,7 +1,7 @@
 //! An adapter as its own file has it: a pair of tensors for each matrix that it changes (`src/llama-adapter.cpp`,
 //! 0.6.0-dev).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{SOURCE, adapting, scratch};
 use crate::engine::llamacpp::config::Shape;
@@ -91,7 +91,39 @@ pub(super) fn notes(subject: &Subject<'_>, file: &Checkpoint, notes: &mut Vec<No
             )
             .on("lora"),
         );
+    } else if let Some(name) = misshapen(subject, file) {
+        notes.push(
+            Note::error(
+                "lora-of-other-model",
+                format!(
+                    "The adapter's file changes a matrix {name} of another shape than the model's: it was made for another \
+                     model, and the engine refuses it. Name an adapter of this model under lora_paths."
+                ),
+            )
+            .on("lora"),
+        );
     }
+}
+
+/// The first matrix whose inputs or outputs are not those of the adapter's own (`llama_adapter_lora_init_impl`). Of an
+/// embedding both are turned round.
+fn misshapen<'a>(subject: &Subject<'_>, file: &'a Checkpoint) -> Option<&'a str> {
+    let rows = subject.table.rows.iter();
+    let shapes: HashMap<&str, [u64; 4]> = rows
+        .map(|row| (row.tensor.name.as_str(), row.tensor.shape))
+        .collect();
+    file.tensors.iter().find_map(|tensor| {
+        let (name, first) = changed(tensor)?;
+        let [inputs, outputs, ..] = *shapes.get(name)?;
+        let [width, height, ..] = tensor.shape;
+        let fits = match (name.starts_with("token_embd"), first) {
+            (true, true) => height == outputs,
+            (true, false) => height == inputs,
+            (false, true) => width == inputs,
+            (false, false) => height == outputs,
+        };
+        (!fits).then_some(name)
+    })
 }
 
 /// The matrix that a tensor of an adapter belongs to, and whether it is the first of the pair.

@@ -7,13 +7,13 @@ mod line;
 use line::{Adapter, Targets};
 
 use super::config::Shape;
-use super::parts::Parts;
+use super::parts::{Parts, unread_note};
 use super::placed::Placed;
 use super::placement::Device;
 use super::subject::Subject;
 use super::tensors::{Layer, Network, Row, Stored};
 use crate::engine::Inputs;
-use crate::model::{Checkpoint, product};
+use crate::model::{AttachedAs, Checkpoint, product};
 use crate::plan::Value;
 use crate::projection::{Category, Note, Part, Term, Why};
 use crate::units::Bytes;
@@ -61,6 +61,8 @@ pub(super) fn notes(subject: &Subject<'_>, notes: &mut Vec<Note>) {
     for file in files(subject.inputs) {
         file::notes(subject, file, notes);
     }
+    let unread = subject.inputs.model.attached.unread(AttachedAs::Adapter);
+    notes.extend(unread.map(|own| unread_note(own, "lora")));
 }
 
 /// Adapters that were read.

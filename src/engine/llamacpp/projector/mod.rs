@@ -9,13 +9,13 @@ use pictures::Sizes;
 
 use super::compute::{Picture, picture_buffers};
 use super::config::Device;
-use super::parts::Parts;
+use super::parts::{Parts, unread_note};
 use super::subject::Subject;
 use super::tensors::held;
 use crate::engine::Inputs;
-use crate::model::{Checkpoint, Encoder, TowerKind, Vision, product};
+use crate::model::{AttachedAs, Checkpoint, Encoder, Model, TowerKind, Vision, product};
 use crate::plan::Value;
-use crate::projection::{Category, Note, Part, Term, Why};
+use crate::projection::{Category, Fix, Note, Part, Term, Why};
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -81,14 +81,56 @@ pub(super) fn add(subject: &Subject<'_>, parts: &mut Parts) {
     }
 }
 
+/// Tokens of another width than the model's: a projector of another model (`mtmd_context::init_vision`,
+/// `tools/mtmd/mtmd.cpp` 0.6.0-dev).
+fn misfit(model: &Model, notes: &mut Vec<Note>) {
+    let Some(width) = model.attached.projector_width else {
+        return;
+    };
+    if model.hidden_size > 0 && width != model.hidden_size {
+        notes.push(
+            Note::error(
+                "projector-of-other-model",
+                format!(
+                    "The projector makes tokens of {width} numbers and the model takes {}: it is one of another model, and \
+                     the engine refuses it. Name the `mmproj` file that was published with this model.",
+                    model.hidden_size
+                ),
+            )
+            .on("mmproj"),
+        );
+    }
+}
+
 /// What a person should know about the projector.
 pub(super) fn notes(subject: &Subject<'_>, notes: &mut Vec<Note>) {
     let inputs = subject.inputs;
+    let attached = &inputs.model.attached;
+    let named = attached.projector.is_some() || attached.unread(AttachedAs::Projector).count() > 0;
     let Some(settings) = settings(inputs) else {
+        if named {
+            notes.push(
+                Note::hint(
+                    "projector-not-loaded",
+                    "The plan names a projector (mmproj_path), and `mmproj` does not load it: it is neither counted nor in \
+                     the launch.",
+                )
+                .on("mmproj")
+                .fixed_by(Fix {
+                    set: crate::plan::Settings::from([("mmproj".to_owned(), Value::Bool(true))]),
+                    gain: None,
+                }),
+            );
+        }
         return;
     };
+    let unread = attached.unread(AttachedAs::Projector);
+    notes.extend(unread.map(|own| unread_note(own, "mmproj")));
+    misfit(inputs.model, notes);
     let Some(vision) = &inputs.model.vision else {
-        if inputs.model.attached.projector.is_some() {
+        if attached.projector.is_none() && named {
+            // Said by now: nobody knows what is in that file.
+        } else if attached.projector.is_some() {
             notes.push(
                 Note::warning(
                     "projector-buffer-unknown",
