@@ -72,7 +72,8 @@ impl From<source::Error> for Reason {
     }
 }
 
-/// What these plans take of a machine, started in this order. Paths are from `folder`; whatever machine and further
+/// What these plans take of a machine, started in this order. Paths lead from `folder`, and those in the plans from their
+/// own; whatever machine and further
 /// neighbours the plans name themselves is left aside, since they run on this one.
 ///
 /// # Errors
@@ -107,14 +108,15 @@ fn one(
     if path.trim().is_empty() {
         return Err(Reason::NoName);
     }
-    let path = folder.join(path);
+    let path = source::place(path, folder);
+    let folder = path.parent().unwrap_or(Path::new(""));
     let plan = Plan::from_toml(&store::read(&path, plan::MAX_BYTES)?)?;
     let engine = engine::find(&plan.engine).ok_or(Reason::Engine(plan.engine))?;
-    let model = source::attached(source::model(&plan.model, catalog)?, &plan.launch);
+    let read = |reference| source::model(&source::placed(reference, folder), catalog);
+    let launch = source::placed_files(&plan.launch, folder);
+    let model = source::attached(read(&plan.model)?, &launch);
     let draft = plan.draft.as_ref();
-    let draft = draft
-        .map(|draft| source::model(draft, catalog))
-        .transpose()?;
+    let draft = draft.map(read).transpose()?;
     let request = Request {
         engine,
         model: &model,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::ENGINES;
 use crate::plan::{FitOptions, LaunchOptions, ModelRef, Plan, SCHEMA, Settings};
+use crate::source;
 
 use super::history::{Edit, History};
 
@@ -30,6 +31,11 @@ impl Default for Document {
             history: History::default(),
         }
     }
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> Option<&std::ffi::OsStr> {
+    Path::new(path).file_name()
 }
 
 /// A plan of nothing yet, for the first engine and this machine.
@@ -112,6 +118,23 @@ impl Document {
     /// The plan was written there.
     pub fn saved_as(&mut self, plan: Plan, path: &Path) {
         self.plan.beside.clone_from(&plan.beside);
+        // As the file says paths; a model that was chosen since stays.
+        let models = [
+            (Some(&mut self.plan.model), Some(&plan.model)),
+            (self.plan.draft.as_mut(), plan.draft.as_ref()),
+        ];
+        for (own, written) in models {
+            if let (Some(own), Some(written)) = (own, written)
+                && own.path.as_deref().map(file_name) == written.path.as_deref().map(file_name)
+            {
+                own.path.clone_from(&written.path);
+            }
+        }
+        let (own, written) = (&mut self.plan.launch, &plan.launch);
+        own.mmproj_path.clone_from(&written.mmproj_path);
+        own.lora_paths.clone_from(&written.lora_paths);
+        own.control_vector_paths
+            .clone_from(&written.control_vector_paths);
         self.saved = plan;
         self.path = Some(path.to_owned());
     }
@@ -130,18 +153,22 @@ impl Document {
         inside.unwrap_or(path).display().to_string()
     }
 
-    /// The plan as it is to be written to a file: it still means the same plans beside it where the folder is another.
+    /// Where a path of the plan leads: from its own folder.
+    pub(crate) fn place(&self, path: &str) -> PathBuf {
+        self.folder().join(path)
+    }
+
+    /// The plan as it is to be written to a file: it still means the same files where the folder is another.
     pub(crate) fn plan_at(&self, path: &Path) -> Plan {
         let mut plan = self.plan.clone();
         if path.parent() == self.path.as_deref().and_then(Path::parent) {
             return plan;
         }
-        for beside in &mut plan.beside {
+        source::rewrite(&mut plan, self.folder(), |path| {
             // Fails only for an empty path, which no file has.
-            if let Ok(absolute) = std::path::absolute(self.folder().join(&*beside)) {
-                *beside = absolute.display().to_string();
-            }
-        }
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            path.display().to_string()
+        });
         plan
     }
 

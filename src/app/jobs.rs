@@ -180,17 +180,18 @@ impl Jobs {
         });
     }
 
-    /// Reads one of the models of a plan, unless it is known, and what a launch loads beside it.
+    /// Reads one of the models of a plan in a folder, unless it is known, and what a launch loads beside it.
     pub(crate) fn read_model(
         &mut self,
         task: Task,
-        reference: ModelRef,
+        (reference, folder): (ModelRef, PathBuf),
         known: Option<Arc<Model>>,
         launch: LaunchOptions,
     ) {
         self.start(task, "model", move |tell| {
-            let model =
-                known.map_or_else(|| opened::model(&reference), |known| Ok((*known).clone()));
+            let read = || opened::model(&source::placed(&reference, &folder));
+            let model = known.map_or_else(read, |known| Ok((*known).clone()));
+            let launch = source::placed_files(&launch, &folder);
             let result = model.map(|model| Box::new(source::attached(model, &launch)));
             tell(News::Model {
                 task,

@@ -1,6 +1,6 @@
 //! The model and the machine that the plan refers to, found and kept until the reference changes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::hardware::Machine;
@@ -68,7 +68,7 @@ pub(crate) struct Subjects {
     /// Those beside it that are known, also while they are read again.
     neighbours: Arc<[Beside]>,
     model_of: Option<ModelKey>,
-    draft_of: Option<ModelRef>,
+    draft_of: DraftKey,
     machine_of: Option<MachineKey>,
     beside_of: Option<BesideKey>,
 }
@@ -79,16 +79,39 @@ struct ModelKey {
     reference: ModelRef,
     projector: Option<String>,
     adapters: Vec<String>,
+    /// Where its paths begin, as far as any of them does not begin at the root.
+    folder: PathBuf,
 }
 
 impl ModelKey {
-    fn of(plan: &Plan) -> Self {
+    fn of(plan: &Plan, folder: &Path) -> Self {
+        let (projector, adapters) = (&plan.launch.mmproj_path, &plan.launch.lora_paths);
+        let paths = plan.model.path.iter().chain(projector).chain(adapters);
+        let mut paths = paths.map(Path::new);
         Self {
             reference: plan.model.clone(),
-            projector: plan.launch.mmproj_path.clone(),
-            adapters: plan.launch.lora_paths.clone(),
+            projector: projector.clone(),
+            adapters: adapters.clone(),
+            folder: if paths.any(Path::is_relative) {
+                folder.to_owned()
+            } else {
+                PathBuf::new()
+            },
         }
     }
+}
+
+/// What drafts, with where its path begins.
+type DraftKey = Option<(ModelRef, PathBuf)>;
+
+fn draft_key(plan: &Plan, folder: &Path) -> DraftKey {
+    let draft = plan.draft.clone()?;
+    let relative = draft.path.as_deref().map(Path::new);
+    let folder = match relative {
+        Some(path) if path.is_relative() => folder.to_owned(),
+        _ => PathBuf::new(),
+    };
+    Some((draft, folder))
 }
 
 #[derive(PartialEq)]
@@ -106,9 +129,10 @@ impl Subjects {
         library: &Library,
         jobs: &mut Jobs,
     ) {
-        let key = ModelKey::of(plan);
+        let key = ModelKey::of(plan, folder);
+        let asked = (&plan.model, key.folder.as_path());
         if self.model_of.as_ref() != Some(&key)
-            && let Some(found) = find_model(&plan.model, (Task::Model, &plan.launch), library, jobs)
+            && let Some(found) = find_model(asked, (Task::Model, &plan.launch), library, jobs)
         {
             let known = self.model_of.as_ref();
             let same = known.is_some_and(|known| known.reference == plan.model);
@@ -122,17 +146,15 @@ impl Subjects {
             let published = entry.and_then(|entry| entry.gguf_repo.clone());
             self.repository = plan.model.repo.clone().or(published);
         }
-        if self.draft_of != plan.draft {
-            let none = ModelRef::default();
-            let draft = plan.draft.as_ref().unwrap_or(&none);
-            if let Some(found) = find_model(
-                draft,
-                (Task::Draft, &LaunchOptions::default()),
-                library,
-                jobs,
-            ) {
+        let key = draft_key(plan, folder);
+        if self.draft_of != key {
+            let none = (ModelRef::default(), PathBuf::new());
+            let (draft, folder) = key.as_ref().unwrap_or(&none);
+            let launch = LaunchOptions::default();
+            if let Some(found) = find_model((draft, folder), (Task::Draft, &launch), library, jobs)
+            {
                 self.draft = found;
-                self.draft_of.clone_from(&plan.draft);
+                self.draft_of = key;
             }
         }
         let key = MachineKey {
@@ -247,6 +269,7 @@ impl Subjects {
             reference,
             projector: None,
             adapters: Vec::new(),
+            folder: PathBuf::new(),
         });
         self.model = Found::Ready(model);
     }
@@ -280,7 +303,7 @@ impl Subjects {
 
 /// The model that is meant, or that it is being read; absent where it cannot be asked for yet.
 fn find_model(
-    reference: &ModelRef,
+    (reference, folder): (&ModelRef, &Path),
     (task, launch): (Task, &LaunchOptions),
     library: &Library,
     jobs: &mut Jobs,
@@ -291,7 +314,8 @@ fn find_model(
             Ok(model) if alone => Found::Ready(model),
             Ok(_) if jobs.busy(task) => return None,
             Ok(model) => {
-                jobs.read_model(task, reference.clone(), Some(model), launch.clone());
+                let asked = (reference.clone(), folder.to_owned());
+                jobs.read_model(task, asked, Some(model), launch.clone());
                 Found::Waiting
             }
             Err(reason) => Found::Failed(one_line(&reason)),
@@ -299,7 +323,8 @@ fn find_model(
         // The thread is not free.
         None if !reference.is_empty() && jobs.busy(task) => return None,
         None if !reference.is_empty() => {
-            jobs.read_model(task, reference.clone(), None, launch.clone());
+            let asked = (reference.clone(), folder.to_owned());
+            jobs.read_model(task, asked, None, launch.clone());
             Found::Waiting
         }
         None => Found::Absent,

@@ -38,6 +38,15 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// The same, with what it is about.
+    pub(super) fn about(self, what: &'static str) -> Self {
+        match self {
+            Self::Input(error) => Self::Input(error.context(what)),
+            Self::Io(error) => Self::Io(error.context(what)),
+            Self::No(error) => Self::No(error.context(what)),
+        }
+    }
+
     /// The plan says no.
     pub(crate) fn no(error: impl Into<anyhow::Error>) -> Self {
         Self::No(error.into())

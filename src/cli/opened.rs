@@ -16,7 +16,7 @@ use plimsoll::engine::{self, Engine, Margin, Memo, setting};
 use plimsoll::export::Export;
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
-use plimsoll::plan::{self, Plan, Value};
+use plimsoll::plan::{self, ModelRef, Plan, Value};
 use plimsoll::report::{self, Beside, FitError, Report, Request};
 use plimsoll::source::{self, gguf};
 use plimsoll::store::{self, Folders};
@@ -65,8 +65,10 @@ impl Opened {
             set(&mut plan, engine, change).map_err(Failure::Input)?;
         }
         let catalog = model_catalog();
-        let model = source::model(&plan.model, &catalog).map_err(no_model)?;
-        let model = source::attached(model, &plan.launch);
+        let folder = arguments.plan.parent().unwrap_or(Path::new(""));
+        let read = |reference| source::model(&source::placed(reference, folder), &catalog);
+        let model = read(&plan.model).map_err(|error| no_model_of_plan(error, &plan.model))?;
+        let model = source::attached(model, &source::placed_files(&plan.launch, folder));
         let preset = plan
             .model
             .preset
@@ -74,10 +76,13 @@ impl Opened {
             .and_then(|id| catalog.find(id).ok());
         let draft = plan.draft.as_ref();
         let draft = draft
-            .map(|draft| source::model(draft, &catalog).map_err(no_model))
+            .map(|draft| {
+                read(draft).map_err(|error| {
+                    no_model_of_plan(error, draft).about("the model that drafts ([draft])")
+                })
+            })
             .transpose()?;
         let machine = machine(&plan)?;
-        let folder = arguments.plan.parent().unwrap_or(Path::new(""));
         let beside = beside::read(&plan.beside, folder, &catalog, &machine);
         Ok(Self {
             engine,
@@ -128,11 +133,14 @@ impl Opened {
 
     /// From here on the plan is as it is written to a folder.
     pub(super) fn move_to(&mut self, folder: &Path) -> Result<(), Failure> {
-        if !self.plan.beside.is_empty() {
-            self.plan
-                .moved(&absolute(&self.folder)?, &absolute(folder)?);
-            folder.clone_into(&mut self.folder);
-        }
+        let to = absolute(folder)?;
+        let from = absolute(&self.folder)?;
+        source::rewrite(&mut self.plan, &from, |path| {
+            // What earlier versions counted from where they were started is absolute by this.
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            plan::counted(&path, &to)
+        });
+        folder.clone_into(&mut self.folder);
         Ok(())
     }
 
@@ -185,6 +193,7 @@ impl Opened {
             margin: Margin::of_plan(&self.plan.fit),
             repository: self.repository.as_deref(),
             file: self.plan.model.file.as_deref(),
+            revision: self.plan.model.revision.as_deref(),
             opened: launch::opened(&self.plan.model, &self.model),
             opened_draft: self.draft_file(),
         }))
@@ -300,10 +309,22 @@ pub(super) fn no_model(error: source::Error) -> Failure {
         source::Error::Preset(models::Error::Unknown { id, .. }) if gguf::is_named(id.as_ref()) => {
             no_gguf(&id)
         }
-        source::Error::Read(_) | source::Error::Preset(models::Error::Unreadable(_)) => {
-            Failure::io(error)
-        }
+        source::Error::Absent { .. }
+        | source::Error::Read(_)
+        | source::Error::Preset(models::Error::Unreadable(_)) => Failure::io(error),
         _ => Failure::input(error),
+    }
+}
+
+/// The same of a plan, whose paths count from its folder.
+fn no_model_of_plan(error: source::Error, reference: &ModelRef) -> Failure {
+    let relative = reference.path.as_deref().map(Path::new);
+    let relative = relative.is_some_and(Path::is_relative);
+    match error {
+        source::Error::Absent { .. } if relative => Failure::io(anyhow!(
+            "{error}: relative paths of a plan count from the folder that it lies in"
+        )),
+        error => no_model(error),
     }
 }
 

@@ -71,7 +71,8 @@ fn reference(source: &str, catalog: &ModelCatalog) -> Result<ModelRef, Failure> 
     if is_plan && path.is_file() {
         let text = store::read(path, PLAN_LIMIT).map_err(Failure::io)?;
         let plan = Plan::from_toml(&text).with_context(|| source.to_owned());
-        return Ok(plan.map_err(Failure::Input)?.model);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        return Ok(source::placed(&plan.map_err(Failure::Input)?.model, folder));
     }
     let mut reference = ModelRef::default();
     if path.exists() {

@@ -1,12 +1,14 @@
 //! The saved file: what the user chose, by reference, and an ordered map of settings not yet checked.
 //!
-//! A plan holds nothing derived. Its shape is a contract (TOML, `schema = 1`); see `README.md`.
+//! A plan holds nothing derived. Its shape is a contract (TOML, `schema = 1`); see `README.md`. Relative paths in it count
+//! from its own folder (`source::place`).
 
 mod file;
 mod moved;
 mod objective;
 
 pub use file::{Error, MAX_BYTES};
+pub use moved::counted;
 pub use objective::{Objective, UnknownObjective};
 
 use indexmap::IndexMap;

@@ -1,19 +1,10 @@
-//! Paths of a plan that is written to another folder than the one it was read from.
+//! Paths of a plan that is written to another folder than the one it was read from, in words alone.
 
 use std::path::{Component, Path, PathBuf};
 
-use super::Plan;
-
-impl Plan {
-    /// Paths that count from the plan's folder, `from`, counted from another one; both absolute. What is absolute stays, and
-    /// so do paths of models, which count from where a program is started.
-    pub fn moved(&mut self, from: &Path, to: &Path) {
-        for plan in &mut self.beside {
-            if !plan.trim().is_empty() && Path::new(plan.as_str()).is_relative() {
-                *plan = counted_from(&plain(&from.join(&*plan)), &plain(to));
-            }
-        }
-    }
+/// A path as it is written in a plan of a folder, both absolute.
+pub fn counted(path: &Path, folder: &Path) -> String {
+    counted_from(&plain(path), &plain(folder))
 }
 
 /// Without `.`, and with as few `..` as can be told from the words.
@@ -51,20 +42,14 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn neighbours_are_found_from_the_new_folder() {
-        for (written, from, to, expected) in [
-            ("emb.toml", "/plans", "/plans/sub", "../emb.toml"),
-            ("emb.toml", "/plans", "/plans", "emb.toml"),
-            ("../emb.toml", "/plans/a", "/plans/b/c", "../../emb.toml"),
-            ("./x/emb.toml", "/plans", "/", "plans/x/emb.toml"),
-            ("/other/emb.toml", "/plans", "/plans/sub", "/other/emb.toml"),
+    fn what_a_plan_names_is_found_from_its_new_folder() {
+        for (path, to, expected) in [
+            ("/plans/emb.toml", "/plans/sub", "../emb.toml"),
+            ("/plans/emb.toml", "/plans", "emb.toml"),
+            ("/plans/a/../emb.toml", "/plans/b/c", "../../emb.toml"),
+            ("/plans/./x/emb.toml", "/", "plans/x/emb.toml"),
         ] {
-            let mut plan = Plan::from_toml(&format!(
-                "beside = [\"{written}\"]\nschema = 1\nengine = \"llama.cpp\"\n[model]\npreset = \"x\"\n"
-            ))
-            .expect("a plan");
-            plan.moved(Path::new(from), Path::new(to));
-            assert_eq!(plan.beside, [expected], "{written} from {from} to {to}");
+            assert_eq!(counted(Path::new(path), Path::new(to)), expected);
         }
     }
 }

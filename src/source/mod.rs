@@ -8,9 +8,12 @@ pub mod files;
 pub mod gguf;
 pub mod hub;
 pub mod library;
+mod place;
 
 pub use beside::attached;
+pub use place::{place, placed, placed_files, rewrite};
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -38,6 +41,12 @@ pub enum Error {
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] store::Error),
+    /// There is nothing.
+    #[error("there is no file or folder {}", .path.display())]
+    Absent {
+        /// Where.
+        path: PathBuf,
+    },
     /// A GGUF file that is not as it should be.
     #[error(transparent)]
     Gguf(#[from] gguf::Error),
@@ -108,6 +117,14 @@ pub fn model(reference: &ModelRef, catalog: &ModelCatalog) -> Result<Model, Erro
 
 /// The model of a GGUF file, or of a folder or file of another kind.
 fn file(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error> {
+    // A link that leads nowhere is there; why it cannot be read is told where it is read.
+    if path
+        .symlink_metadata()
+        .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    {
+        let path = path.to_owned();
+        return Err(Error::Absent { path });
+    }
     // What is no file is told apart where it is read.
     if path.is_file() && gguf::is_meant(path) {
         return Ok(gguf::open(path)?.model(overrides)?);

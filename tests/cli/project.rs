@@ -1,6 +1,6 @@
 //! `plimsoll project`.
 
-use crate::process::{PLAN, code, err, out, plimsoll, with_plan};
+use crate::process::{PLAN, code, command, err, folder, out, plimsoll, with_plan};
 
 #[test]
 fn a_plan_that_fits_answers_yes() {
@@ -221,4 +221,120 @@ fn a_plan_may_name_a_model_file() {
     let output = with_plan(&plan, &["export", "-", "--target", "sh"]);
     assert_eq!(code(&output), 0, "{}", err(&output));
     assert!(out(&output).contains(path), "{}", out(&output));
+}
+
+/// A plan and what it names can be moved together: relative paths count from the plan's folder, wherever the program is
+/// started.
+#[test]
+fn paths_count_from_the_plans_folder() {
+    let folder = folder();
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gguf/tiny.gguf");
+    let plans = folder.path().join("plans");
+    std::fs::create_dir(&plans).expect("a folder");
+    for name in ["model.gguf", "draft.gguf", "other.gguf"] {
+        std::fs::copy(tiny, plans.join(name)).expect("a file");
+    }
+    let machine = "[machine]\nram_mib = 65536\ngpus = [{ name = \"NVIDIA GeForce RTX 4090\" }]\n";
+    let neighbour = format!(
+        "schema = 1\nengine = \"llama.cpp\"\n[model]\npath = \"other.gguf\"\n[settings]\nctx_size = 512\n"
+    );
+    std::fs::write(plans.join("beside.toml"), neighbour).expect("a plan");
+    let plan = format!(
+        "schema = 1\nengine = \"llama.cpp\"\nbeside = [\"beside.toml\"]\n[model]\npath = \"model.gguf\"\n\
+         [draft]\npath = \"draft.gguf\"\n{machine}[settings]\nctx_size = 512\n[launch]\nlora_paths = [\"other.gguf\"]\n"
+    );
+    let path = plans.join("plan.toml");
+    std::fs::write(&path, &plan).expect("a plan");
+    let named = path.to_str().expect("UTF-8");
+    let output = plimsoll(&["project", named, "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(report["model"], "model", "{}", err(&output));
+    // The adapter was found as well: it is none.
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("attached-file-refused"), "{notes}");
+    assert_eq!(report["devices"][0]["beside"][0]["plan"], "beside");
+
+    // From the plan's folder by other words, and written to another one.
+    let plain = plan.replace("[launch]\nlora_paths = [\"other.gguf\"]\n", "");
+    std::fs::write(&path, plain).expect("a plan");
+    let sub = plans.join("sub");
+    std::fs::create_dir(&sub).expect("a folder");
+    let written = sub.join("fitted.toml");
+    let written = written.to_str().expect("UTF-8");
+    let output = plimsoll(&["fit", named, "-o", written]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let text = std::fs::read_to_string(written).expect("a plan");
+    for line in [
+        "path = \"../model.gguf\"",
+        "path = \"../draft.gguf\"",
+        "\"../beside.toml\"",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    let output = plimsoll(&["project", written]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+}
+
+/// What earlier versions counted from where they were started is still found; what is nowhere is told with the rule.
+#[test]
+fn paths_from_where_the_program_is_started_still_count() {
+    let folder = folder();
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gguf/tiny.gguf");
+    std::fs::copy(tiny, folder.path().join("model.gguf")).expect("a file");
+    let plans = folder.path().join("plans");
+    std::fs::create_dir(&plans).expect("a folder");
+    let plan = "schema = 1\nengine = \"llama.cpp\"\n[model]\npath = \"model.gguf\"\n[machine]\nram_mib = 65536\ngpus = []\n\
+                [settings]\nctx_size = 512\n";
+    std::fs::write(plans.join("plan.toml"), plan).expect("a plan");
+    let run = |at: &std::path::Path, plan: &str| {
+        let mut command = command(&["project", plan]);
+        command.current_dir(at).output().expect("the binary runs")
+    };
+    let output = run(folder.path(), "plans/plan.toml");
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let output = run(&plans, "plan.toml");
+    assert_eq!(code(&output), 3, "{}", err(&output));
+    let reason = err(&output);
+    assert!(reason.contains("no file or folder model.gguf"), "{reason}");
+    assert!(
+        reason.contains("count from the folder that it lies in"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn the_form_of_a_file_needs_a_file() {
+    let plan = PLAN.replace("weights = \"Q4_K_M\"", "weights = \"native\"");
+    let output = with_plan(&plan, &["project", "-"]);
+    assert_eq!(code(&output), 2);
+    let reason = err(&output);
+    assert!(
+        reason.contains("only where the model was opened from a file"),
+        "{reason}"
+    );
+    for engine in ["llama.cpp", "ollama"] {
+        let table = out(&plimsoll(&["settings", engine]));
+        let line = table
+            .lines()
+            .find(|line| line.trim_start().starts_with("weights"));
+        assert!(
+            line.expect("a line").contains("one of native, F32"),
+            "{line:?}"
+        );
+    }
+}
+
+#[test]
+fn what_drafts_is_named_as_such_where_it_cannot_be_read() {
+    let plan = PLAN.replace(
+        "[machine]",
+        "[draft]\npath = \"/nowhere/small.gguf\"\n[machine]",
+    );
+    let output = with_plan(&plan, &["project", "-"]);
+    assert_eq!(code(&output), 3);
+    let reason = err(&output);
+    assert!(
+        reason.contains("the model that drafts") && reason.contains("/nowhere/small.gguf"),
+        "{reason}"
+    );
 }
