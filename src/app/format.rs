@@ -238,8 +238,11 @@ mod tests {
         assert_eq!(range(estimate(5.0, 5.0, 5.0)), "5");
         assert_eq!(range(estimate(1.0, 1.0, f64::INFINITY)), "1–?");
         let texts = &super::super::texts::ENGLISH;
-        assert_eq!(seconds(estimate(8.0, 9.0, 14.0), texts), "8–14 s");
-        assert_eq!(seconds(estimate(90.0, 150.0, 240.0), texts), "1.5–4 min");
+        assert_eq!(seconds(estimate(8.0, 9.0, 14.0), texts), "8–14\u{a0}s");
+        assert_eq!(
+            seconds(estimate(90.0, 150.0, 240.0), texts),
+            "1.5–4\u{a0}min"
+        );
     }
 
     #[test]

@@ -88,6 +88,17 @@ impl Library {
         self.models.is_of_user(id)
     }
 
+    /// Has a model a file of its own, rather than one of the forms that others publish?
+    pub(crate) fn has_file(&self, reference: &ModelRef) -> bool {
+        match &reference.preset {
+            Some(id) => self
+                .models
+                .find(id)
+                .is_ok_and(|preset| preset.path.is_some()),
+            None => !reference.is_empty(),
+        }
+    }
+
     /// The model of a preset.
     ///
     /// # Errors

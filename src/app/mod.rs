@@ -47,7 +47,7 @@ use std::sync::Arc;
 
 use eframe::egui::{Context, Ui};
 
-use crate::plan::Plan;
+use crate::plan::{ModelRef, Plan};
 use crate::source::library::Places;
 
 use chooser::PathChooser;
@@ -65,7 +65,7 @@ use preferences::Preferences;
 use remote::Remote;
 use state::{SetAside, UiState};
 use subject::Subjects;
-use texts::Texts;
+use texts::{Texts, fill};
 use watch::Watch;
 
 pub use remote::HubMaker;
@@ -243,9 +243,15 @@ impl App {
         let other_model = plan.model != before.model;
         let other_machine =
             plan.machine != before.machine || plan.launch.gpus != before.launch.gpus;
+        let (model, draft) = (before.model.clone(), before.draft.clone());
+        let other_draft = plan.draft != draft;
         self.document.record(before, edit);
+        if other_draft && let Some(settings) = self.let_draft_weights_go(draft.as_ref()) {
+            let told = fill(self.texts.weights_let_go, &[("settings", &settings)]);
+            self.state.tell(Topic::Fit, &told);
+        }
         if other_model {
-            self.model_changed();
+            self.model_changed(&model);
         } else if other_machine {
             self.machine_changed();
         }
@@ -257,11 +263,15 @@ impl App {
     }
 
     /// Nobody's settings start afresh with another model, and another file than the last one's is to be loaded.
-    fn model_changed(&mut self) {
-        if self.document.is_given() {
-            self.state.tell(Topic::Fit, self.texts.kept_settings);
-        } else {
+    fn model_changed(&mut self, before: &ModelRef) {
+        let given_up = self.let_weights_go(before);
+        if !self.document.is_given() {
             self.restart = true;
+        } else if let Some(settings) = given_up {
+            let told = fill(self.texts.kept_but_weights, &[("settings", &settings)]);
+            self.state.tell(Topic::Fit, &told);
+        } else {
+            self.state.tell(Topic::Fit, self.texts.kept_settings);
         }
         self.state.stale = false;
         self.state.forget_failure(Topic::Source);

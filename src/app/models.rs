@@ -6,19 +6,22 @@ use std::sync::Arc;
 use eframe::egui::{Context, Event};
 
 use crate::catalog::models::id_of;
+use crate::engine::meaning::Meaning;
 use crate::engine::{self, setting};
 use crate::plain::one_line;
-use crate::plan::Value;
+use crate::plan::{ModelRef, Value};
 use crate::store::Overwrite;
 
 use super::App;
 use super::chooser::Purpose;
+use super::format;
 use super::jobs::Task;
 use super::library::Library;
 use super::local::Stage;
 use super::notice::Topic;
 use super::opened::Part;
 use super::own_presets::{self, Keep, Kept};
+use super::pins;
 use super::remote::{Fetched, Judge};
 use super::state::{Dialog, Shelf};
 use super::texts::{Texts, fill};
@@ -140,8 +143,8 @@ impl App {
         if let Some((reference, model)) = self.remote.take(fetched) {
             self.document.step();
             self.subjects.opened(reference.clone(), Arc::from(model));
-            self.document.plan.model = reference;
-            self.model_changed();
+            let before = std::mem::replace(&mut self.document.plan.model, reference);
+            self.model_changed(&before);
         }
     }
 
@@ -162,7 +165,7 @@ impl App {
         let keep = Keep {
             id,
             model: Arc::clone(model),
-            path: self.document.plan.model.path.as_ref().map(PathBuf::from),
+            path: self.model_place(),
             folder: folder.clone(),
             overwrite,
         };
@@ -230,7 +233,7 @@ impl App {
         if shelves.contains(&Shelf::Local) && self.local.stage == Stage::Unasked {
             self.scan();
         }
-        let path = self.document.plan.model.path.as_ref().map(PathBuf::from);
+        let path = self.model_place();
         if let Some(model) = self.subjects.model.ready() {
             self.inspector.refresh(model, path, &mut self.jobs);
             if let Some(known) = self.inspector.of(model) {
@@ -243,6 +246,51 @@ impl App {
         if context.input(|input| input.events.iter().any(back)) {
             self.watch.look(&mut self.jobs);
         }
+    }
+
+    /// In which form the weights are is a matter of the model's file. What was chosen for another model is given up where
+    /// either has a file of its own; says what that was.
+    pub(super) fn let_weights_go(&mut self, before: &ModelRef) -> Option<String> {
+        let plan = &self.document.plan;
+        let has_file = |model: &ModelRef| self.library.has_file(model);
+        if !has_file(before) && !has_file(&plan.model) {
+            return None;
+        }
+        self.give_up(|setting| {
+            let mut meanings = setting.counterparts.iter();
+            meanings.any(|own| own.meaning == Meaning::Weights)
+        })
+    }
+
+    /// The same of what drafts.
+    pub(super) fn let_draft_weights_go(&mut self, before: Option<&ModelRef>) -> Option<String> {
+        let drafts = before.into_iter().chain(&self.document.plan.draft);
+        let has_file = drafts.filter(|draft| self.library.has_file(draft)).count() > 0;
+        if !has_file {
+            return None;
+        }
+        self.give_up(|setting| !setting.of_files.is_empty() && setting.counterparts.is_empty())
+    }
+
+    /// Takes settings and their pins out of the plan; says which those were.
+    fn give_up(&mut self, is_meant: impl Fn(&setting::Setting) -> bool) -> Option<String> {
+        let plan = &mut self.document.plan;
+        let engine = engine::find(&plan.engine)?;
+        let mut given_up = Vec::new();
+        for setting in engine.settings().iter().filter(|setting| is_meant(setting)) {
+            pins::unpin(&mut plan.fit, setting.name);
+            if let Some(value) = plan.settings.shift_remove(setting.name) {
+                let value = format::value(&value, self.texts);
+                given_up.push(format!("{} {value}", setting.label));
+            }
+        }
+        (!given_up.is_empty()).then(|| given_up.join(", "))
+    }
+
+    /// Where the model's own file or folder is, where it has one.
+    fn model_place(&self) -> Option<PathBuf> {
+        let path = self.document.plan.model.path.as_deref()?;
+        Some(self.document.place(path))
     }
 
     /// Takes up what goes with a model.
@@ -296,8 +344,7 @@ impl App {
 
     /// The model's file is not as it was. What was read of it stays.
     pub(super) fn source_changed(&mut self, path: &Path) {
-        if self.state.stale || self.document.plan.model.path.as_deref().map(Path::new) != Some(path)
-        {
+        if self.state.stale || self.model_place().as_deref() != Some(path) {
             return;
         }
         self.state.stale = true;

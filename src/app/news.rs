@@ -374,14 +374,15 @@ impl App {
     }
 
     fn use_model(&mut self, path: &Path) {
+        // From anywhere: a path that was typed counts from where the program was started, not from the plan.
         let model = ModelRef {
-            path: Some(path.display().to_string()),
+            path: Some(absolute(path).display().to_string()),
             ..ModelRef::default()
         };
         if model != self.document.plan.model {
             self.document.step();
-            self.document.plan.model = model;
-            self.model_changed();
+            let before = std::mem::replace(&mut self.document.plan.model, model);
+            self.model_changed(&before);
         }
     }
 }

@@ -79,8 +79,10 @@ impl Sample {
                     machine: &self.machine,
                     settings: &Settings::new(),
                 };
-                let choices = options(&scope).into_iter();
-                choices.map(|choice| choice.word).collect()
+                let choices: Vec<&str> = options(&scope).iter().map(|own| own.word).collect();
+                let of_files = setting.of_files.iter().copied();
+                let of_files = of_files.filter(|word| !choices.contains(word));
+                of_files.chain(choices.iter().copied()).collect()
             }
             Kind::Integer { words, .. } => words.to_vec(),
             _ => Vec::new(),

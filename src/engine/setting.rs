@@ -14,6 +14,8 @@ pub struct Setting {
     pub aliases: &'static [&'static str],
     /// Older words of a choice with the current ones; a switch counts as "on" or "off".
     pub synonyms: &'static [(&'static str, &'static str)],
+    /// Words of a choice that only models have which were opened from files.
+    pub of_files: &'static [&'static str],
     /// What the window calls it, in two or three words.
     pub label: &'static str,
     /// Where the window shows it.
@@ -112,8 +114,17 @@ pub enum Step {
 pub struct Choice {
     /// As written in a plan.
     pub word: &'static str,
+    /// What is shown in its place, where the word alone does not say it.
+    pub title: Option<String>,
     /// A few words beside it ("4.9 bits per weight"); may be empty.
     pub hint: String,
+}
+
+impl Choice {
+    /// What is shown.
+    pub fn shown(&self) -> &str {
+        self.title.as_deref().unwrap_or(self.word)
+    }
 }
 
 /// Why a setting cannot be taken as written.
@@ -150,6 +161,20 @@ pub enum Error {
         words: Vec<&'static str>,
         /// The nearest of them.
         nearest: Option<String>,
+    },
+    /// A word that this model has not.
+    #[error(
+        "setting `{name}` can be {found:?} only where the model was opened from a file of its own (`path` or `repo` under \
+         [model]); leave `{name}` out, or take one of {}",
+        words.join(", ")
+    )]
+    OfFiles {
+        /// Canonical name.
+        name: &'static str,
+        /// As written.
+        found: String,
+        /// What it can be.
+        words: Vec<&'static str>,
     },
     /// The value is of the wrong kind.
     #[error("setting `{name}` takes {expected}, not {found}")]
@@ -303,6 +328,7 @@ impl Setting {
             name,
             aliases: &[],
             synonyms: &[],
+            of_files: &[],
             label,
             group,
             kind,
@@ -375,10 +401,19 @@ impl Setting {
         let known = choices
             .iter()
             .find(|choice| choice.word.eq_ignore_ascii_case(word));
+        let words = || choices.iter().map(|choice| choice.word).collect();
+        let mut of_files = self.of_files.iter();
+        if known.is_none() && of_files.any(|own| own.eq_ignore_ascii_case(word)) {
+            return Err(Error::OfFiles {
+                name: self.name,
+                found: word.to_owned(),
+                words: words(),
+            });
+        }
         known.map(|choice| choice.word).ok_or_else(|| Error::Word {
             name: self.name,
             found: word.to_owned(),
-            words: choices.iter().map(|choice| choice.word).collect(),
+            words: words(),
             nearest: choices
                 .iter()
                 .filter(|_| word.len() <= LONGEST_NAME)

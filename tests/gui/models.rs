@@ -238,3 +238,73 @@ fn a_model_is_kept_as_a_preset() {
     let plan = &desk.app().document.plan;
     assert_eq!(plan.model.preset.as_deref(), Some("my-merge"));
 }
+
+/// In which form weights are is a matter of their file: with another model the choice is given up, and comes back with it.
+#[test]
+fn the_form_of_the_weights_goes_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = Gguf::llama().write(&folder.path().join("own.gguf"));
+    let plan = format!(
+        "schema = 1\nengine = \"llama.cpp\"\n[model]\npath = {file:?}\n[machine]\npreset = \"1x-rtx-4090\"\n\
+         [settings]\nweights = \"native\"\nctx_size = 4096\nn_gpu_layers = \"all\"\n[fit]\npinned = [\"weights\"]\n"
+    );
+    let path = folder.path().join("plan.toml");
+    std::fs::write(&path, plan).unwrap();
+    let mut desk = Desk::opening("1x-rtx-4090", &path);
+    let weights = |desk: &Desk| desk.app().document.plan.settings.get("weights").cloned();
+    let pinned = |desk: &Desk| desk.app().document.plan.fit.pinned.clone();
+    let word = |word: &str| Some(Value::Text(word.to_owned()));
+    assert_eq!(weights(&desk), word("native"));
+    desk.sees("as in the file (F16)");
+    desk.search("Model", "qwen3-8b");
+    assert_eq!(weights(&desk), None);
+    assert!(pinned(&desk).is_empty());
+    desk.sees("Weights native");
+    desk.sees("Fits");
+    // One step back has the file, its form and the pin.
+    desk.command(Key::Z);
+    assert_eq!(weights(&desk), word("native"));
+    assert_eq!(pinned(&desk), ["weights"]);
+    desk.sees("as in the file (F16)");
+    desk.command(Key::Y);
+    assert_eq!(weights(&desk), None);
+
+    // The other way round: what was chosen of a preset says nothing of a file.
+    desk.choose("Weights", "Q5_K_M");
+    assert_eq!(pinned(&desk), ["weights"]);
+    desk.drop_file(&file);
+    assert_eq!(weights(&desk), None);
+    desk.sees("as in the file (F16)");
+    desk.command(Key::Z);
+    assert_eq!(weights(&desk), word("Q5_K_M"));
+    // Among presets the choice stays.
+    desk.search("Model", "qwen3-4b");
+    assert_eq!(weights(&desk), word("Q5_K_M"));
+}
+
+/// Of a model that is known by its weights alone every panel tells the same: at least so much, and nothing else.
+#[test]
+fn weights_alone_promise_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = model(folder.path(), "strange");
+    std::fs::write(
+        path.join("config.json"),
+        r#"{"model_type": "nobody_knows_this"}"#,
+    )
+    .unwrap();
+    let mut desk = Desk::new("1x-rtx-4090");
+    desk.drop_file(&path);
+    desk.sees("At least");
+    desk.sees("only weights are counted");
+    for promise in ["Fits", "comfortable", "Would not start", "Context 16,384 "] {
+        desk.misses(promise);
+    }
+    desk.sees("at most ");
+    desk.sees("AT LEAST this much");
+    desk.click(Role::Tab, "Curves");
+    desk.sees("nothing tells how its memory grows");
+    desk.click(Role::Tab, "Options");
+    desk.sees("no search for better settings");
+    desk.click(Role::Tab, "Model");
+    desk.sees("model.safetensors: ");
+}

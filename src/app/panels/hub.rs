@@ -14,6 +14,9 @@ use crate::units::Bytes;
 
 use super::context::Inputs;
 
+/// Room beside a button's word.
+const BUTTON: f32 = 3.0 * GRID;
+
 /// What can be asked for, or what there is to choose from.
 pub(super) fn rows(context: &Inputs<'_>, typed: &str) -> Vec<widgets::Found<ModelCommand>> {
     let (texts, remote) = (context.texts, context.remote);
@@ -114,11 +117,15 @@ pub(super) fn below(ui: &mut Ui, context: &Inputs<'_>, typed: &str, queue: &mut 
     ui.add_space(GRID);
     ui.add_enabled_ui(ready, |ui| {
         let fetch = Command::Models(ModelCommand::Fetch(typed.to_owned()));
-        if widgets::ghost(ui, fetch.text(texts))
-            .on_hover_text(fetch.hover(texts, ui.ctx()))
-            .clicked()
-        {
-            queue.send(fetch);
-        }
+        // As wide as its word: a list stretches what stands in it.
+        ui.horizontal(|ui| {
+            ui.spacing_mut().button_padding.x = BUTTON;
+            if widgets::ghost(ui, fetch.text(texts))
+                .on_hover_text(fetch.hover(texts, ui.ctx()))
+                .clicked()
+            {
+                queue.send(fetch);
+            }
+        });
     });
 }

@@ -138,6 +138,8 @@ fn shelves(
     let clicked = ui
         .horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = GRID;
+            // A list takes the room beside words away.
+            ui.spacing_mut().button_padding.x = 2.0 * GRID;
             widgets::segmented(ui, &words, chosen.unwrap_or(0))
         })
         .inner;

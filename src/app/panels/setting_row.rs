@@ -78,7 +78,9 @@ pub(super) fn setting_row(
         }
         Kind::Choice { options } => {
             let options = options(row.scope);
-            if options.len() > 1 || before.is_some() {
+            // Nor of one word, unless it says what there is.
+            let told = options.iter().any(|option| option.title.is_some());
+            if options.len() > 1 || told || before.is_some() {
                 choice(ui, row, &options, settings);
             }
         }
@@ -231,9 +233,17 @@ fn limit_hint(ui: &mut Ui, texts: &Texts, limit: Limit, stops: Stops) -> Option<
         .then_some(Value::Integer(limit.min(stops.high)))
 }
 
+/// Width of a list of words, and of one that shows something longer.
+const WORD: f32 = 112.0;
+const TITLE: f32 = 172.0;
+
 fn choice(ui: &mut Ui, row: &Row<'_>, options: &[Choice], settings: &mut Settings) {
     let value = row.value(settings);
-    let chosen = format::value(&value, row.texts);
+    let word = format::value(&value, row.texts);
+    let chosen = options
+        .iter()
+        .position(|option| option.word.eq_ignore_ascii_case(&word));
+    let title = chosen.and_then(|index| options.get(index)?.title.as_deref());
     let mut set = None;
     widgets::row(ui, row.label(), row.setting.help, |ui| {
         reset(ui, row, settings);
@@ -241,15 +251,13 @@ fn choice(ui: &mut Ui, row: &Row<'_>, options: &[Choice], settings: &mut Setting
         let list = DropDown {
             salt: "choice",
             name: row.setting.label,
-            shown: &chosen,
-            width: 112.0,
+            shown: title.unwrap_or(&word),
+            width: if title.is_some() { TITLE } else { WORD },
             rows: options
                 .iter()
-                .map(|option| (option.word, option.hint.as_ref()))
+                .map(|option| (option.shown(), option.hint.as_ref()))
                 .collect(),
-            chosen: options
-                .iter()
-                .position(|option| option.word.eq_ignore_ascii_case(&chosen)),
+            chosen,
         };
         let (response, taken) = widgets::drop_down(ui, &list);
         response.on_hover_text(row.setting.help);

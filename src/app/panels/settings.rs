@@ -83,15 +83,14 @@ fn rows(
         // One that a plan sets is shown all the same, so that it can be taken back.
         .filter(|setting| (setting.applies)(scope) || scope.settings.contains_key(setting.name))
     {
-        let limit =
-            report
-                .filter(|_| limited == Some(setting.name))
-                .map_or(Limit::Unknown, |report| {
-                    report
-                        .derived
-                        .max_context_tokens
-                        .map_or(Limit::Nothing, Limit::Fits)
-                });
+        let limit = report
+            .filter(|report| limited == Some(setting.name) && !report.lower_bound)
+            .map_or(Limit::Unknown, |report| {
+                report
+                    .derived
+                    .max_context_tokens
+                    .map_or(Limit::Nothing, Limit::Fits)
+            });
         let row = Row {
             texts: context.texts,
             setting,
@@ -149,9 +148,9 @@ fn own_form(
     }
     // The first choice is the file that is open.
     let first = options(scope).into_iter().next();
-    if let Some(own) = first.filter(|own| own.word.eq_ignore_ascii_case(word)) {
+    let is_own = first.is_some_and(|own| own.word.eq_ignore_ascii_case(word));
+    if is_own && report.derived.bits_per_weight > 0.0 {
         let bits = format!("{:.2}", report.derived.bits_per_weight);
-        let words = [("form", own.hint.as_ref()), ("bits", bits.as_str())];
-        widgets::fact(ui, fill(texts.own_form, &words));
+        widgets::fact(ui, fill(texts.own_form, &[("bits", &bits)]));
     }
 }

@@ -1,12 +1,17 @@
 //! Presets of the user, written and read again.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use plimsoll::accuracy::modelled;
 use plimsoll::catalog::models::{ModelCatalog, Preset, SaveError};
-use plimsoll::model::Model;
-use plimsoll::plan::ModelRef;
+use plimsoll::engine::llamacpp::LlamaCpp;
+use plimsoll::engine::{Engine as _, Inputs, Margin, Memo};
+use plimsoll::model::{Checkpoint, Container, FileTensor, Model};
+use plimsoll::plan::{ModelRef, Value};
 use plimsoll::source;
 use plimsoll::store::Overwrite;
+use plimsoll::units::Bytes;
 use serde_json::{Map, json};
 
 fn by_id(catalog: &ModelCatalog, id: &str) -> Model {
@@ -158,4 +163,79 @@ fn files_are_opened_while_they_are_there() {
         gone.assumptions
     );
     assert_eq!(catalog.broken(), []);
+}
+
+/// A GGUF file kept as a preset is that file, tensor by tensor, as long as it is there; what differs without it is said.
+#[test]
+fn a_preset_of_a_gguf_file_projects_as_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.gguf");
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gguf/tiny.gguf");
+    std::fs::copy(tiny, &file).unwrap();
+    let reference = ModelRef {
+        path: Some(file.to_str().unwrap().to_owned()),
+        ..ModelRef::default()
+    };
+    let embedded = ModelCatalog::embedded();
+    let model = source::model(&reference, &embedded).unwrap();
+    let presets = folder.path().join("presets");
+    let preset = Preset::of_user("mine", &model, Some(&file)).unwrap();
+    embedded.save(&presets, &preset, Overwrite::Refuse).unwrap();
+    let catalog = with(&presets);
+    assert_eq!(catalog.broken(), []);
+
+    let project = |model: &Model| {
+        LlamaCpp.project(&Inputs {
+            model,
+            draft: None,
+            machine: &modelled(&[Bytes::from_gib(24)], (8, 9)),
+            settings: &toml::from_str("n_gpu_layers = 2\nctx_size = 512").unwrap(),
+            margin: Margin::DEFAULT,
+            memo: &Memo::default(),
+        })
+    };
+    let (own, kept) = (project(&model), project(&by_id(&catalog, "mine")));
+    assert!(!own.refused, "{:?}", own.notes);
+    assert_eq!(kept.projection, own.projection);
+    assert_eq!(kept.derived, own.derived);
+    assert_eq!(kept.resolved, own.resolved);
+    assert_eq!(kept.resolved["weights"], Value::Text("native".to_owned()));
+
+    std::fs::remove_file(&file).unwrap();
+    let without = project(&by_id(&catalog, "mine"));
+    assert!(!without.refused, "{:?}", without.notes);
+    // Another form of the weights, and that is said.
+    assert_ne!(without.resolved["weights"], own.resolved["weights"]);
+    let said = without
+        .notes
+        .iter()
+        .find(|note| note.code == "model-assumed");
+    assert!(
+        said.unwrap()
+            .message
+            .contains("sizes follow from its configuration alone")
+    );
+}
+
+/// Weights alone make no preset, and the reason says so.
+#[test]
+fn weights_alone_are_no_preset() {
+    let tensors = vec![FileTensor {
+        name: "blk.0.x.weight".to_owned(),
+        shape: [64, 64, 1, 1],
+        kind: None,
+        type_name: "F16".into(),
+        bytes: Bytes::new(8192),
+    }];
+    let model = Model {
+        name: "nobody".to_owned(),
+        checkpoint: Some(Arc::new(Checkpoint::new(Container::Gguf, None, tensors))),
+        ..Model::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let embedded = ModelCatalog::embedded();
+    let saved = Preset::of_user("nobody", &model.sealed(), None)
+        .and_then(|preset| embedded.save(folder.path(), &preset, Overwrite::Refuse));
+    let reason = saved.unwrap_err().to_string();
+    assert!(reason.contains("cannot be kept as a preset"), "{reason}");
 }

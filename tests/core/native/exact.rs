@@ -121,7 +121,10 @@ fn a_mixture_by_hand_changes_its_own_bytes_alone() {
     assert_eq!(differing, [more.cast_signed(); 2]);
     let weights = &after.projection.moments[0].devices[0].terms[0];
     assert!(
-        weights.why.text().starts_with("native (UD-Q4_K_XL): "),
+        weights
+            .why
+            .text()
+            .starts_with("as in the file (UD-Q4_K_XL): "),
         "{}",
         weights.why.text()
     );

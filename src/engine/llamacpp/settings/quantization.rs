@@ -4,7 +4,7 @@ use super::super::super::setting::{Choice, Group, Kind, Scope, Setting};
 use super::meaning;
 use super::shape::{choices, off};
 use crate::engine::llamacpp::file_type::{FileType, Weights, native};
-use crate::model::Model;
+use crate::model::{Container, Model};
 use crate::plan::Value;
 
 const CACHE_TYPES: &[(&str, &str)] = &[
@@ -43,19 +43,23 @@ pub(super) fn forms(model: &Model) -> Vec<Choice> {
     };
     let own = native(model).map(|file| Choice {
         word: Weights::NATIVE,
-        hint: match &file.label {
-            Some(label) => format!("as in the file: {label}"),
-            None => "as in the file".to_owned(),
+        title: Some(Weights::Native.title(model)),
+        hint: match file.container {
+            Container::Gguf => String::new(),
+            Container::Safetensors | Container::PyTorch => "as published".to_owned(),
         },
     });
     let others = FileType::ALL.into_iter().map(|kind| Choice {
         word: kind.name(),
+        title: None,
         hint: match kind {
             // What is published is what there is.
             FileType::BF16 if own.is_some() => String::new(),
             kind => hint(kind).to_owned(),
         },
     });
+    // Nobody knows what a quantizer would make of tensors that it does not know.
+    let others = others.filter(|_| model.only_weights().is_none());
     let others: Vec<Choice> = others.collect();
     own.into_iter().chain(others).collect()
 }
@@ -66,6 +70,7 @@ fn usual_form(scope: &Scope<'_>) -> Value {
 
 pub(in super::super) const WEIGHTS: Setting = Setting {
     aliases: &["quant", "quantization", "file_type", "ftype"],
+    of_files: &[Weights::NATIVE],
     counterparts: meaning::WEIGHTS,
     ..Setting::new(
         "weights",

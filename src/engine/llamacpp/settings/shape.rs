@@ -23,6 +23,7 @@ pub(super) fn choices(words: &[(&'static str, &str)]) -> Vec<Choice> {
         .iter()
         .map(|&(word, hint)| Choice {
             word,
+            title: None,
             hint: hint.to_owned(),
         })
         .collect()

@@ -93,9 +93,14 @@ fn forms_of_draft(scope: &Scope<'_>) -> Vec<Choice> {
         // Not known here: whatever a draft may have.
         let mut all = forms(scope.model);
         if all.iter().all(|choice| choice.word != Weights::NATIVE) {
-            let hint = "as in the file".to_owned();
-            let word = Weights::NATIVE;
-            all.insert(0, Choice { word, hint });
+            all.insert(
+                0,
+                Choice {
+                    word: Weights::NATIVE,
+                    title: None,
+                    hint: "as in the file".to_owned(),
+                },
+            );
         }
         return all;
     };
@@ -104,6 +109,7 @@ fn forms_of_draft(scope: &Scope<'_>) -> Vec<Choice> {
 
 pub(super) const DRAFT_WEIGHTS: Setting = Setting {
     applies: draft,
+    of_files: &[Weights::NATIVE],
     ..Setting::new(
         "draft_weights",
         "Draft weights",
