@@ -54,9 +54,8 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
                 report.sentence()
             )));
         }
-        Verdict::Refused | Verdict::Exceeds => log::warn!("{}", report.sentence()),
-        Verdict::Tight if report.lower_bound => log::warn!("{}", report.sentence()),
-        Verdict::Fits | Verdict::Tight => {}
+        Verdict::Fits | Verdict::Tight if !report.lower_bound => {}
+        _ => log::warn!("{}", report.sentence()),
     }
     if let Some(folder) = options.folder() {
         opened.move_to(folder)?;

@@ -235,9 +235,7 @@ fn paths_count_from_the_plans_folder() {
         std::fs::copy(tiny, plans.join(name)).expect("a file");
     }
     let machine = "[machine]\nram_mib = 65536\ngpus = [{ name = \"NVIDIA GeForce RTX 4090\" }]\n";
-    let neighbour = format!(
-        "schema = 1\nengine = \"llama.cpp\"\n[model]\npath = \"other.gguf\"\n[settings]\nctx_size = 512\n"
-    );
+    let neighbour = "schema = 1\nengine = \"llama.cpp\"\n[model]\npath = \"other.gguf\"\n[settings]\nctx_size = 512\n";
     std::fs::write(plans.join("beside.toml"), neighbour).expect("a plan");
     let plan = format!(
         "schema = 1\nengine = \"llama.cpp\"\nbeside = [\"beside.toml\"]\n[model]\npath = \"model.gguf\"\n\
@@ -255,8 +253,8 @@ fn paths_count_from_the_plans_folder() {
     assert_eq!(report["devices"][0]["beside"][0]["plan"], "beside");
 
     // From the plan's folder by other words, and written to another one.
-    let plain = plan.replace("[launch]\nlora_paths = [\"other.gguf\"]\n", "");
-    std::fs::write(&path, plain).expect("a plan");
+    let without = plan.replace("[launch]\nlora_paths = [\"other.gguf\"]\n", "");
+    std::fs::write(&path, without).expect("a plan");
     let sub = plans.join("sub");
     std::fs::create_dir(&sub).expect("a folder");
     let written = sub.join("fitted.toml");

@@ -117,10 +117,9 @@ fn misshapen<'a>(subject: &Subject<'_>, file: &'a Checkpoint) -> Option<&'a str>
         let [inputs, outputs, ..] = *shapes.get(name)?;
         let [width, height, ..] = tensor.shape;
         let fits = match (name.starts_with("token_embd"), first) {
-            (true, true) => height == outputs,
+            (true, true) | (false, false) => height == outputs,
             (true, false) => height == inputs,
             (false, true) => width == inputs,
-            (false, false) => height == outputs,
         };
         (!fits).then_some(name)
     })

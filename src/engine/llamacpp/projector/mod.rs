@@ -102,52 +102,52 @@ fn misfit(model: &Model, notes: &mut Vec<Note>) {
     }
 }
 
+fn not_loaded() -> Note {
+    Note::hint(
+        "projector-not-loaded",
+        "The plan names a projector (mmproj_path), and `mmproj` does not load it: it is neither counted nor in the launch.",
+    )
+    .on("mmproj")
+    .fixed_by(Fix {
+        set: crate::plan::Settings::from([("mmproj".to_owned(), Value::Bool(true))]),
+        gain: None,
+    })
+}
+
+/// Of a model that is not known to see; `named`: the plan names a projector.
+fn without_vision(model: &Model, named: bool) -> Option<Note> {
+    let note = if model.attached.projector.is_some() {
+        Note::warning(
+            "projector-buffer-unknown",
+            "The projector's weights are those of its file; its compute buffer is not projected, because the model's file \
+             does not say what the tower computes.",
+        )
+    } else if model.audio.is_some() || named && model.checkpoint.is_some() {
+        // A language model's own file does not say what sees for it, and that the other is not here was said.
+        return None;
+    } else {
+        Note::error(
+            "no-projector",
+            "The model takes neither images nor sounds: there is no projector for it.",
+        )
+    };
+    Some(note.on("mmproj"))
+}
+
 /// What a person should know about the projector.
 pub(super) fn notes(subject: &Subject<'_>, notes: &mut Vec<Note>) {
     let inputs = subject.inputs;
     let attached = &inputs.model.attached;
     let named = attached.projector.is_some() || attached.unread(AttachedAs::Projector).count() > 0;
     let Some(settings) = settings(inputs) else {
-        if named {
-            notes.push(
-                Note::hint(
-                    "projector-not-loaded",
-                    "The plan names a projector (mmproj_path), and `mmproj` does not load it: it is neither counted nor in \
-                     the launch.",
-                )
-                .on("mmproj")
-                .fixed_by(Fix {
-                    set: crate::plan::Settings::from([("mmproj".to_owned(), Value::Bool(true))]),
-                    gain: None,
-                }),
-            );
-        }
+        notes.extend(named.then(not_loaded));
         return;
     };
     let unread = attached.unread(AttachedAs::Projector);
     notes.extend(unread.map(|own| unread_note(own, "mmproj")));
     misfit(inputs.model, notes);
     let Some(vision) = &inputs.model.vision else {
-        if attached.projector.is_none() && named {
-            // Said by now: nobody knows what is in that file.
-        } else if attached.projector.is_some() {
-            notes.push(
-                Note::warning(
-                    "projector-buffer-unknown",
-                    "The projector's weights are those of its file; its compute buffer is not projected, because the \
-                     model's file does not say what the tower computes.",
-                )
-                .on("mmproj"),
-            );
-        } else if inputs.model.audio.is_none() {
-            notes.push(
-                Note::error(
-                    "no-projector",
-                    "The model takes neither images nor sounds: there is no projector for it.",
-                )
-                .on("mmproj"),
-            );
-        }
+        notes.extend(without_vision(inputs.model, named));
         return;
     };
     if vision.tower.kind == TowerKind::Other {
