@@ -2,6 +2,7 @@
 
 mod blame;
 mod compare;
+mod edges;
 mod explorer;
 mod ladder;
 mod search;

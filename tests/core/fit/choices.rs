@@ -12,11 +12,11 @@ const SMALL: &str = "ram_mib = 65536\ngpus = [{ name = \"RTX 3060 12GB\" }]";
 const LARGE: &str = "ram_mib = 131072\ngpus = [{ name = \"RTX 5090\" }]";
 const R1: &str = "ram_mib = 65536\nram_bandwidth_gb_s = 89.6\ngpus = [{ name = \"RTX 4090\", in_use_mib = 600 }]";
 
-fn text(word: &str) -> Value {
+pub(crate) fn text(word: &str) -> Value {
     Value::Text(word.to_owned())
 }
 
-fn settings(changes: &[(&str, Value)]) -> Settings {
+pub(crate) fn settings(changes: &[(&str, Value)]) -> Settings {
     let changes = changes.iter();
     changes
         .map(|(name, value)| ((*name).to_owned(), value.clone()))
@@ -254,52 +254,6 @@ fn the_most_users_are_the_most() {
     assert_ne!(report_of(&case, &more).verdict, Verdict::Fits);
 }
 
-/// Who says how many layers leave their experts in main memory leaves open which card has which layers; so does who says how
-/// many layers are on the cards.
-#[test]
-fn layers_are_shared_out_whatever_else_is_pinned() {
-    let on = "ram_mib = 131072\ngpus = [{ name = \"RTX 4090\" }, { name = \"RTX 3060 12GB\" }]";
-    let (model, machine) = (preset("Qwen3-30B-A3B"), machine(on));
-    for (weights, pin, number) in [
-        ("Q8_0", "n_cpu_moe", 10),
-        ("Q6_K", "n_cpu_moe", 2),
-        ("Q6_K", "n_gpu_layers", 99),
-        ("Q8_0", "n_gpu_layers", 40),
-    ] {
-        let written = settings(&[
-            ("weights", text(weights)),
-            ("ctx_size", Value::Integer(8_192)),
-            ("parallel", Value::Integer(1)),
-            (pin, Value::Integer(number)),
-        ]);
-        let pinned = names(&["weights", "ctx_size", "parallel", pin]);
-        let case = Case {
-            model: &model,
-            machine: &machine,
-            settings: &written,
-            pinned: &pinned,
-        };
-        let best = fitted(&case, Objective::Balanced);
-        let settings = with(&written, &best);
-        assert_eq!(integer(&settings, pin), Some(number), "{pin}");
-        let report = report_of(&case, &settings);
-        assert_eq!(
-            report.verdict,
-            Verdict::Fits,
-            "{pin}: {}",
-            report.sentence()
-        );
-        // Without a split the engine divides by free memory, which these do not fit.
-        assert!(best.set.contains_key("tensor_split"), "{pin}: {best:?}");
-        let every = if pin == "n_cpu_moe" {
-            49
-        } else {
-            number.min(49)
-        };
-        assert_eq!(i64::try_from(best.figures.gpu_layers.0), Ok(every), "{pin}");
-    }
-}
-
 /// The caches of a draft are chosen like the model's, in the same order of what they cost; pinned ones stay.
 #[test]
 fn caches_of_a_draft_are_chosen_too() {
@@ -353,22 +307,6 @@ fn caches_of_a_draft_are_chosen_too() {
     }
     // That is what makes it fit.
     assert!(fit("q8_0", &f16).is_err());
-}
-
-/// Where everything must be on one card and nobody said on which, it is the one that serves best.
-#[test]
-fn one_card_is_chosen_among_several() {
-    let on = "ram_mib = 65536\ngpus = [{ name = \"RTX 3060 12GB\" }, { name = \"RTX 4090\" }]";
-    let (model, machine) = (preset("Qwen3-14B"), machine(on));
-    let written = settings(&[("split_mode", text("none"))]);
-    let case = Case {
-        model: &model,
-        machine: &machine,
-        settings: &written,
-        pinned: &names(&["split_mode"]),
-    };
-    let best = fitted(&case, Objective::Quality);
-    assert_eq!(integer(&best.set, "main_gpu"), Some(1));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use super::trial::Trial;
 use crate::engine::Inputs;
 use crate::engine::llamacpp::accepted::accepted;
 use crate::engine::llamacpp::config::Config;
-use crate::engine::llamacpp::placement::{Device, Placement};
+use crate::engine::llamacpp::placement::Placement;
 use crate::engine::llamacpp::subject::Subject;
-use crate::engine::llamacpp::tensors::{Layer, Matrix};
+use crate::engine::llamacpp::tensors::{Layer, Matrix, Row};
 use crate::plan::Value;
 use crate::units::Bytes;
 
@@ -81,8 +81,14 @@ fn open_units(
 ) -> Option<(Vec<Unit>, usize)> {
     let contents = subject.contents(config, &[]).ok()?;
     let placement = &contents.placed.placement;
-    let mut units = units(subject, &subject.context_by_block(config), placement);
-    if !desk.may_override() {
+    // Experts that nobody pinned go wherever they serve best, wherever they are with the reference.
+    let bound = !desk.may_override();
+    let mut units = units(
+        subject,
+        &subject.context_by_block(config),
+        |position, row| (bound || !row.is_routed()) && is_elsewhere(placement, position, row),
+    );
+    if bound {
         units.iter_mut().for_each(Unit::bind);
     }
     let before = match usize::try_from(reference.probe.gpu_layers.0) {
@@ -122,8 +128,13 @@ fn shifted(
     None
 }
 
-/// What every layer and the output layer take of the GPU they are on. What pinned rules send elsewhere is none of it.
-fn units(subject: &Subject<'_>, context: &[Bytes], placement: &Placement) -> Vec<Unit> {
+/// What every layer and the output layer take of the GPU they are on, but for the tensors that are left out: those of which
+/// pinned rules say where they go.
+fn units(
+    subject: &Subject<'_>,
+    context: &[Bytes],
+    left_out: impl Fn(usize, &Row) -> bool,
+) -> Vec<Unit> {
     let table = &subject.table;
     let blocks = table.all_blocks as usize;
     let signed = |bytes: Bytes| i64::try_from(bytes.get()).unwrap_or(i64::MAX);
@@ -131,10 +142,12 @@ fn units(subject: &Subject<'_>, context: &[Bytes], placement: &Placement) -> Vec
     for (unit, bytes) in units.iter_mut().zip(context) {
         unit.dense = signed(*bytes);
     }
-    for (row, place) in table.rows.iter().zip(&placement.rows) {
+    for (position, row) in table.rows.iter().enumerate() {
+        if left_out(position, row) {
+            continue;
+        }
         let tied_head = table.tied && row.tensor.name == "token_embd.weight";
         let index = match row.tensor.layer {
-            Layer::Block(block) if is_elsewhere(placement, block as usize, *place) => continue,
             Layer::Block(block) => block as usize,
             Layer::Output => blocks,
             Layer::Input if tied_head => blocks,
@@ -162,8 +175,13 @@ fn units(subject: &Subject<'_>, context: &[Bytes], placement: &Placement) -> Vec
 }
 
 /// Whether a tensor of a block on a GPU is on another device.
-fn is_elsewhere(placement: &Placement, block: usize, place: Option<Device>) -> bool {
-    let home = placement.blocks.get(block).and_then(|home| home.gpu());
+fn is_elsewhere(placement: &Placement, position: usize, row: &Row) -> bool {
+    let Layer::Block(block) = row.tensor.layer else {
+        return false;
+    };
+    let home = placement.blocks.get(block as usize);
+    let home = home.and_then(|home| home.gpu());
+    let place = placement.rows.get(position).copied().flatten();
     home.is_some() && place.is_some_and(|place| place.gpu() != home)
 }
 
