@@ -53,6 +53,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
             }
             return Err(Failure::no(impossible));
         }
+        Err(error @ FitError::OnlyWeights) => return Err(Failure::no(error)),
         Err(error) => return Err(Failure::input(error)),
     };
     let to_output = options

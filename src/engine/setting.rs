@@ -1,6 +1,10 @@
 //! One description per setting: the window's controls, the plan file's checks, the command line and the launch derive
 //! from it.
 
+mod error;
+
+pub use error::Error;
+
 use super::meaning::Counterpart;
 use crate::hardware::Machine;
 use crate::model::Model;
@@ -125,73 +129,6 @@ impl Choice {
     pub fn shown(&self) -> &str {
         self.title.as_deref().unwrap_or(self.word)
     }
-}
-
-/// Why a setting cannot be taken as written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// No such setting.
-    #[error("unknown setting `{name}` for {engine}{}", suggestion(.nearest.as_deref()))]
-    Unknown {
-        /// As written.
-        name: String,
-        /// The engine's identity.
-        engine: &'static str,
-        /// The nearest valid name.
-        nearest: Option<String>,
-    },
-    /// The same setting twice, under two spellings.
-    #[error("setting `{name}` is given twice, as `{first}` and as `{second}`")]
-    Twice {
-        /// Canonical name.
-        name: &'static str,
-        /// One spelling.
-        first: String,
-        /// The other.
-        second: String,
-    },
-    /// Not one of the words.
-    #[error("setting `{name}` cannot be {found:?}; it is one of {}{}", words.join(", "), suggestion(.nearest.as_deref()))]
-    Word {
-        /// Canonical name.
-        name: &'static str,
-        /// As written.
-        found: String,
-        /// What it can be.
-        words: Vec<&'static str>,
-        /// The nearest of them.
-        nearest: Option<String>,
-    },
-    /// A word that this model has not.
-    #[error(
-        "setting `{name}` can be {found:?} only where the model was opened from a file of its own (`path` or `repo` under \
-         [model]); leave `{name}` out, or take one of {}",
-        words.join(", ")
-    )]
-    OfFiles {
-        /// Canonical name.
-        name: &'static str,
-        /// As written.
-        found: String,
-        /// What it can be.
-        words: Vec<&'static str>,
-    },
-    /// The value is of the wrong kind.
-    #[error("setting `{name}` takes {expected}, not {found}")]
-    Kind {
-        /// Canonical name.
-        name: &'static str,
-        /// What it takes, in words.
-        expected: String,
-        /// What was written.
-        found: String,
-    },
-}
-
-fn suggestion(nearest: Option<&str>) -> String {
-    nearest
-        .map(|name| format!("; did you mean `{name}`?"))
-        .unwrap_or_default()
 }
 
 /// The setting with this name or alias.

@@ -31,6 +31,10 @@ pub struct CacheGrowth {
 
 /// What the model's trained context takes; `None` where the engine would not load it.
 pub(super) fn of(model: &Model) -> Option<CacheGrowth> {
+    // Nothing is not what it takes; it is not known.
+    if model.layers.is_empty() {
+        return None;
+    }
     let engine = engine::find(ENGINE)?;
     let context = match model.context_length {
         0 => CONTEXT,

@@ -45,9 +45,10 @@ impl Figure {
 /// The hyper-parameters of a model. What it does not have is left out.
 pub(super) fn of(model: &Model) -> HyperParameters {
     let mut figures = HyperParameters::new();
-    let layers = model
-        .other
-        .map_or(model.layers.len() as u64, |other| other.num_hidden_layers);
+    let layers = match model.other {
+        Some(other) if other.num_hidden_layers > 0 => other.num_hidden_layers,
+        _ => model.blocks().into(),
+    };
     number(&mut figures, "num_hidden_layers", layers);
     number(&mut figures, "hidden_size", model.hidden_size);
     attention(&mut figures, model);
@@ -61,7 +62,9 @@ pub(super) fn of(model: &Model) -> HyperParameters {
             model.max_position_embeddings,
         );
     }
-    figures.insert(Cow::Borrowed("positions"), Figure::Text(positions(model)));
+    if model.only_weights().is_none() {
+        figures.insert(Cow::Borrowed("positions"), Figure::Text(positions(model)));
+    }
     if model.other.is_none() {
         figures.insert(
             Cow::Borrowed("tie_word_embeddings"),

@@ -80,6 +80,8 @@ pub enum Certainty {
     Configuration,
     /// Something that matters is not said anywhere and was assumed.
     Assumed,
+    /// Nothing is known but the weights, which are counted from the files.
+    Weights,
 }
 
 impl Certainty {
@@ -91,10 +93,14 @@ impl Certainty {
                 "Counted from the configuration: exact where the weights are stored as it says."
             }
             Self::Assumed => "Some figures rest on assumptions, listed below.",
+            Self::Weights => "Only the weights are known, counted from the files.",
         }
     }
 
     fn of(model: &Model) -> Self {
+        if model.only_weights().is_some() {
+            return Self::Weights;
+        }
         let tensors = model.checkpoint.as_ref();
         let counted = tensors.is_some_and(|checkpoint| checkpoint.elements() > 0);
         match (counted, model.assumptions.is_empty()) {

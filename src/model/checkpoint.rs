@@ -29,9 +29,8 @@ pub struct Checkpoint {
 /// Words before the number of a block in the names of tensors: of GGUF, and of checkpoints.
 const BLOCKS: [&str; 6] = ["blk", "layers", "layer", "blocks", "block", "h"];
 
-/// Most blocks that names are believed to count: an absurd number is part of a name. Published models have at most some
-/// two hundred.
-const MOST_BLOCKS: u32 = 1 << 12;
+/// Most blocks that names are believed to count, as many as configurations may have: an absurd number is part of a name.
+const MOST_BLOCKS: u32 = 10_000;
 
 /// A kind of model files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -119,6 +119,27 @@ impl Model {
             .filter(|_| self.layers.is_empty())
     }
 
+    /// A model of which nothing is known but what its files hold, for this reason.
+    pub fn of_weights(
+        name: String,
+        model_type: String,
+        checkpoint: Arc<Checkpoint>,
+        reason: &str,
+    ) -> Self {
+        let model = Self {
+            name,
+            model_type,
+            other: Some(Encoder {
+                parameters: checkpoint.parameters(),
+                ..Encoder::default()
+            }),
+            checkpoint: Some(checkpoint),
+            assumptions: vec![format!("Nothing but the weights is counted: {reason}.")],
+            ..Self::default()
+        };
+        model.sealed()
+    }
+
     /// Its layers: those known, or those that the names of its tensors count.
     pub fn blocks(&self) -> u32 {
         match self.only_weights() {

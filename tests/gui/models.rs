@@ -172,7 +172,8 @@ fn a_gguf_file_that_falls_on_the_window_is_the_model_tensor_by_tensor() {
     desk.sees("num_hidden_layers: 2");
     desk.sees("Weights are exact");
     desk.sees("small-F16.gguf: ");
-    desk.sees("as in the file: F16, 16.00 bits per weight");
+    desk.sees("as in the file (F16)");
+    desk.sees("16.00 bits per weight");
     desk.sees("attention, ");
 }
 
@@ -256,7 +257,7 @@ fn the_form_of_the_weights_goes_with_its_file() {
     let word = |word: &str| Some(Value::Text(word.to_owned()));
     assert_eq!(weights(&desk), word("native"));
     desk.sees("as in the file (F16)");
-    desk.search("Model", "qwen3-8b");
+    desk.search("Model", "qwen3 8b");
     assert_eq!(weights(&desk), None);
     assert!(pinned(&desk).is_empty());
     desk.sees("Weights native");
@@ -266,7 +267,7 @@ fn the_form_of_the_weights_goes_with_its_file() {
     assert_eq!(weights(&desk), word("native"));
     assert_eq!(pinned(&desk), ["weights"]);
     desk.sees("as in the file (F16)");
-    desk.command(Key::Y);
+    desk.click(Role::Button, "Redo");
     assert_eq!(weights(&desk), None);
 
     // The other way round: what was chosen of a preset says nothing of a file.
@@ -278,7 +279,7 @@ fn the_form_of_the_weights_goes_with_its_file() {
     desk.command(Key::Z);
     assert_eq!(weights(&desk), word("Q5_K_M"));
     // Among presets the choice stays.
-    desk.search("Model", "qwen3-4b");
+    desk.search("Model", "qwen3 4b");
     assert_eq!(weights(&desk), word("Q5_K_M"));
 }
 
@@ -304,7 +305,12 @@ fn weights_alone_promise_nothing() {
     desk.click(Role::Tab, "Curves");
     desk.sees("nothing tells how its memory grows");
     desk.click(Role::Tab, "Options");
-    desk.sees("no search for better settings");
+    desk.sees("No search for better settings");
+    desk.sees("Options need to know");
     desk.click(Role::Tab, "Model");
     desk.sees("model.safetensors: ");
+    desk.sees("Only the weights are known");
+    for claim in ["per token", "positions: ", "Save as preset"] {
+        desk.misses(claim);
+    }
 }

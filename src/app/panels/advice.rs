@@ -76,7 +76,7 @@ fn came_of_it(
                 return;
             }
             Some((Answer::Wrong(reason), true)) => {
-                widgets::fact(ui, reason);
+                widgets::fact(ui, sentence(reason));
             }
             _ => {}
         }
@@ -284,4 +284,11 @@ fn shortened(text: &str, letters: usize) -> String {
     let mut short: String = text.chars().take(letters).collect();
     short.push('…');
     short
+}
+
+/// A reason as a sentence of its own.
+fn sentence(reason: &str) -> String {
+    let mut letters = reason.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }

@@ -38,7 +38,9 @@ pub(super) fn inspection(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) 
     head(ui, texts, told);
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0 * GRID;
-        let keep = context.may_keep.then_some(ModelCommand::AskPreset);
+        // Weights alone make no preset.
+        let may_keep = context.may_keep && told.certainty != Certainty::Weights;
+        let keep = may_keep.then_some(ModelCommand::AskPreset);
         for command in [Some(ModelCommand::CopyInspection), keep] {
             let Some(command) = command.map(Command::Models) else {
                 continue;
@@ -120,6 +122,7 @@ fn head(ui: &mut Ui, texts: &Texts, told: &Inspection) {
             Certainty::Exact => texts.exact,
             Certainty::Configuration => texts.by_configuration,
             Certainty::Assumed => texts.assumed,
+            Certainty::Weights => texts.weights_alone,
         },
     );
 }

@@ -3,6 +3,7 @@
 mod advice;
 mod bars;
 mod beside;
+mod choice_row;
 mod context;
 mod curve_plot;
 mod curves;

@@ -63,8 +63,9 @@ pub(super) fn options(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) {
             };
             widgets::fact(ui, message);
         }
-        Answer::Wrong(reason) if is_least(context) => {
-            widgets::fact(ui, reason);
+        Answer::Wrong(_) if is_least(context) => {
+            // The row above says it too.
+            widgets::fact(ui, texts.no_options_of_weights);
         }
         Answer::Wrong(reason) => {
             ui.colored_label(Tokens::of(ui).bad, reason);

@@ -5,10 +5,12 @@ use eframe::egui::{Id, Label, Rect, RichText, TextEdit, Ui, pos2};
 use crate::app::format;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, GRID, ROW, Tokens};
-use crate::app::widgets::{self, DropDown, NumberField, Stops};
-use crate::engine::setting::{Choice, Kind, Scope, Setting};
+use crate::app::widgets::{self, NumberField, Stops};
+use crate::engine::setting::{Kind, Scope, Setting};
 use crate::plan::{Settings, Value};
 use crate::projection::grouped;
+
+use super::choice_row;
 
 /// A setting and what is known about its value.
 pub(super) struct Row<'a> {
@@ -39,7 +41,7 @@ pub(super) enum Limit {
 
 impl Row<'_> {
     /// As written in the plan, else as in force, else the engine's default.
-    fn value(&self, settings: &Settings) -> Value {
+    pub(super) fn value(&self, settings: &Settings) -> Value {
         settings
             .get(self.setting.name)
             .or(self.resolved)
@@ -48,7 +50,7 @@ impl Row<'_> {
     }
 
     /// The label, quiet while the engine's default is in force.
-    fn label(&self) -> RichText {
+    pub(super) fn label(&self) -> RichText {
         RichText::new(self.setting.label)
     }
 }
@@ -81,7 +83,7 @@ pub(super) fn setting_row(
             // Nor of one word, unless it says what there is.
             let told = options.iter().any(|option| option.title.is_some());
             if options.len() > 1 || told || before.is_some() {
-                choice(ui, row, &options, settings);
+                choice_row::choice(ui, row, &options, settings);
             }
         }
         Kind::Proportions => {
@@ -115,7 +117,7 @@ fn pin(ui: &Ui, row: &Row<'_>, rect: Rect, pinned: bool) -> bool {
 
 /// The cross that returns to the default, at the right end of the row; keeps its place where there is nothing to
 /// take back, so that nothing jumps.
-fn reset(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {
+pub(super) fn reset(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {
     let name = fill(row.texts.reset, &[("setting", row.setting.label)]);
     if settings.contains_key(row.setting.name) {
         if widgets::reset(ui, &name, true).clicked() {
@@ -127,7 +129,7 @@ fn reset(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {
 }
 
 /// Shows values in the weak colour while they are the engine's own.
-fn quiet_default(ui: &mut Ui, row: &Row<'_>, settings: &Settings) {
+pub(super) fn quiet_default(ui: &mut Ui, row: &Row<'_>, settings: &Settings) {
     if !settings.contains_key(row.setting.name) {
         let weak = Tokens::of(ui).text_weak;
         ui.visuals_mut().override_text_color = Some(weak);
@@ -231,43 +233,6 @@ fn limit_hint(ui: &mut Ui, texts: &Texts, limit: Limit, stops: Stops) -> Option<
         .on_hover_text(texts.fits_up_to_help)
         .clicked()
         .then_some(Value::Integer(limit.min(stops.high)))
-}
-
-/// Width of a list of words, and of one that shows something longer.
-const WORD: f32 = 112.0;
-const TITLE: f32 = 172.0;
-
-fn choice(ui: &mut Ui, row: &Row<'_>, options: &[Choice], settings: &mut Settings) {
-    let value = row.value(settings);
-    let word = format::value(&value, row.texts);
-    let chosen = options
-        .iter()
-        .position(|option| option.word.eq_ignore_ascii_case(&word));
-    let title = chosen.and_then(|index| options.get(index)?.title.as_deref());
-    let mut set = None;
-    widgets::row(ui, row.label(), row.setting.help, |ui| {
-        reset(ui, row, settings);
-        quiet_default(ui, row, settings);
-        let list = DropDown {
-            salt: "choice",
-            name: row.setting.label,
-            shown: title.unwrap_or(&word),
-            width: if title.is_some() { TITLE } else { WORD },
-            rows: options
-                .iter()
-                .map(|option| (option.shown(), option.hint.as_ref()))
-                .collect(),
-            chosen,
-        };
-        let (response, taken) = widgets::drop_down(ui, &list);
-        response.on_hover_text(row.setting.help);
-        set = taken
-            .and_then(|index| options.get(index))
-            .map(|option| Value::Text(option.word.to_owned()));
-    });
-    if let Some(value) = set {
-        settings.insert(row.setting.name.to_owned(), value);
-    }
 }
 
 fn proportions(ui: &mut Ui, row: &Row<'_>, settings: &mut Settings) {

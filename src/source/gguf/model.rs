@@ -13,10 +13,11 @@ use crate::model::{self, Model, Published};
 impl Gguf {
     /// The model of a model file: hyper-parameters from its metadata and tensors, weights as the file has them.
     ///
-    /// An architecture that is not known is read by the standard keys, and what is assumed is said.
+    /// An architecture that is not known is read by the standard keys, and what is assumed is said; where those are not
+    /// there, the model is known by its weights alone.
     ///
     /// # Errors
-    /// A file of another kind, metadata that lacks what every model has, or an override of no field.
+    /// A file of another kind, metadata of a known architecture that lacks what every model has, or an override of no field.
     pub fn model(&self, overrides: &Map<String, Value>) -> Result<Model, Error> {
         let fail = |reason| refused(self.name(), reason);
         if self.kind != Kind::Model {
@@ -25,11 +26,22 @@ impl Gguf {
         let architecture = self.metadata.text("general.architecture");
         let architecture = architecture.unwrap_or_default();
         let facts = Facts::new(architecture, &self.metadata, &self.checkpoint.tensors);
+        // What nobody knows has its weights still; what is known here lacks what every such file has.
+        let weights_do = architecture::known(&facts).is_none() && overrides.is_empty();
         if facts.all_blocks() == 0 {
-            return Err(fail(Reason::Missing(format!("{architecture}.block_count"))));
+            let reason = Reason::Missing(format!("{architecture}.block_count"));
+            return match weights_do {
+                true => Ok(self.only_weights(architecture, &reason.to_string())),
+                false => Err(fail(reason)),
+            };
         }
-        let mut model = described(&self.title(), &facts, overrides)
-            .map_err(|reason| fail(Reason::Model(reason)))?;
+        let mut model = match described(&self.title(), &facts, overrides) {
+            Ok(model) => model,
+            Err(reason) if weights_do && says_too_little(&reason) => {
+                return Ok(self.only_weights(architecture, &reason.to_string()));
+            }
+            Err(reason) => return Err(fail(Reason::Model(reason))),
+        };
         model.assumptions.extend(self.assumptions.iter().cloned());
         model.deepstack = facts.positive("n_deepstack_layers").unwrap_or(0);
         model.checkpoint = Some(Arc::clone(&self.checkpoint));
@@ -38,6 +50,18 @@ impl Gguf {
             mtp: Some(facts.prediction_blocks() > 0),
             mtp_copies_embedding: Some(facts.some_block_has("nextn.embed_tokens.weight")),
         }))
+    }
+
+    /// The model as far as its tensors go, and why no further.
+    fn only_weights(&self, architecture: &str, reason: &str) -> Model {
+        let mut model = Model::of_weights(
+            self.title(),
+            architecture.to_owned(),
+            Arc::clone(&self.checkpoint),
+            reason,
+        );
+        model.assumptions.extend(self.assumptions.iter().cloned());
+        model.sealed()
     }
 
     /// The name of the file that engines are given.
@@ -54,6 +78,14 @@ impl Gguf {
         };
         stem.chars().filter(|letter| is_plain(*letter)).collect()
     }
+}
+
+/// Nothing is wrong with what the file says; it is not enough.
+fn says_too_little(reason: &model::Error) -> bool {
+    matches!(
+        reason,
+        model::Error::Family { .. } | model::Error::Missing { .. }
+    )
 }
 
 /// The model by the rules of its architecture, or by the standard keys where there are none or the file does not keep

@@ -1,5 +1,6 @@
 //! Launches as they are built and as they are written, read as the person who runs them would.
 
+mod adapters;
 mod batch;
 mod case;
 mod json;

@@ -94,48 +94,6 @@ fn what_ollama_cannot_be_told_is_said() {
     assert!(text.contains("# In the plan, but not in this launch:"));
 }
 
-/// Adapters are lines of the Modelfile, and files that a container has to be given.
-#[test]
-fn adapters_are_lines_of_their_own() {
-    let mut case = Case::of("ollama", "num_ctx = 2048").model_path("/models/a.gguf");
-    case.plan.launch.lora_paths = vec!["/a/first one.gguf".to_owned(), "second.gguf".to_owned()];
-    let made = parse(&case.write("modelfile").unwrap()).unwrap();
-    let adapters = |made: &[(String, String)]| -> Vec<String> {
-        let own = made.iter().filter(|(name, _)| name == "ADAPTER");
-        own.map(|(_, value)| value.clone()).collect()
-    };
-    assert_eq!(adapters(&made), ["/a/first one.gguf", "second.gguf"]);
-    let launch = case.launch();
-    assert!(
-        launch.not_expressible.is_empty(),
-        "{:?}",
-        launch.not_expressible
-    );
-    // They were not read here.
-    let unread = launch
-        .remarks
-        .iter()
-        .filter(|own| own.contains("is not projected"));
-    assert_eq!(unread.count(), 2);
-    let text_of = case.write("compose").unwrap();
-    for source in ["/a/first one.gguf", "./second.gguf"] {
-        assert!(
-            text_of.contains(&format!("source: \"{source}\"")),
-            "{text_of}"
-        );
-    }
-    let file = yaml(&text_of);
-    let made = parse(&text(&file, "configs.modelfile.content")).unwrap();
-    assert_eq!(
-        adapters(&made),
-        ["/models/adapter-0.gguf", "/models/adapter-1.gguf"]
-    );
-    let mut published = Case::of("ollama", "").published_in("a/b");
-    published.plan.launch.lora_paths = vec!["x.gguf".to_owned()];
-    let text = published.write("compose").unwrap();
-    assert!(text.contains("target: /models/adapter-0.gguf") && text.contains("FROM hf.co/a/b"));
-}
-
 #[test]
 fn names_are_ollamas_own() {
     for (name, weights, expected) in [
@@ -263,7 +221,7 @@ fn the_shell_script_asks_for_the_model() {
 }
 
 /// Reads the part of YAML that is written here: block mappings and lists by indentation, strings as in JSON.
-fn yaml(text: &str) -> Vec<(String, String)> {
+pub(super) fn yaml(text: &str) -> Vec<(String, String)> {
     let mut path: Vec<(usize, String)> = Vec::new();
     let mut values = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -292,7 +250,7 @@ fn yaml(text: &str) -> Vec<(String, String)> {
     values
 }
 
-fn text(values: &[(String, String)], at: &str) -> String {
+pub(super) fn text(values: &[(String, String)], at: &str) -> String {
     let (_, value) = values.iter().find(|(key, _)| key == at).unwrap();
     let Json::String(text) = serde_json::from_str(value).unwrap() else {
         panic!("{at}: {value}");

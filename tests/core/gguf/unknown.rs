@@ -104,3 +104,40 @@ fn a_known_name_with_other_contents_is_read_by_the_standard_keys() {
         "{said}"
     );
 }
+
+/// What says neither its layers nor its heads has weights all the same; an architecture that is known lacks what it needs.
+#[test]
+fn too_little_metadata_leaves_the_weights() {
+    let published = preset("Llama-3.1-8B-Instruct");
+    let table = TensorTable::new(&published, FileType::Q4_K_M, false).expect("a table");
+    let read = |kv: &Map<String, Value>, overrides: &Map<String, Value>| {
+        let folder = Folder::of("m.gguf", Writer::with(kv).table(&table).file());
+        let file = gguf::read(&folder, "m.gguf").expect("a file");
+        file.model(overrides)
+    };
+    let without = |missing: &str| {
+        let mut kv = renamed("Llama-3.1-8B-Instruct");
+        kv.retain(|key, _| !key.contains(missing));
+        kv
+    };
+    for (missing, words) in [
+        ("of-tomorrow.", "`of-tomorrow.block_count` is missing"),
+        ("head_count", "num_attention_heads"),
+        ("embedding_length", "hidden_size"),
+    ] {
+        let model = read(&without(missing), &Map::new()).expect("a model");
+        assert!(model.layers.is_empty(), "{missing}");
+        assert_eq!(model.model_type, "of-tomorrow");
+        let weights = model.only_weights().expect("weights");
+        assert_eq!(weights.bytes, table.file_bytes());
+        assert_eq!(model.blocks(), 32);
+        let said = model.assumptions.join(" ");
+        assert!(said.contains(words), "{said}");
+    }
+    // Whoever says what is missing is answered.
+    let told = Map::from_iter([("num_hidden_layers".to_owned(), Value::from(3))]);
+    assert!(read(&without("head_count"), &told).is_err());
+    let mut known = without("head_count");
+    known.insert("general.architecture".to_owned(), "llama".into());
+    assert!(read(&known, &Map::new()).is_err());
+}

@@ -6,10 +6,16 @@ use crate::plan::Value;
 /// The engine's limit on sequences (`src/llama-cparams.h`, `LLAMA_MAX_SEQ`, 0.6.0-dev).
 pub(super) const MAX_SEQUENCES: i64 = 256;
 
+/// As far as a context goes where a model does not say: the longest that models are published for, but for a few.
+const UNKNOWN_CONTEXT: u64 = 1 << 17;
+
 /// Context: from one padded step to what the model is meant for. More is accepted, with a warning.
 pub(super) fn context(scope: &Scope<'_>) -> (i64, i64) {
     let model = scope.model;
-    let longest = model.context_length.max(model.max_position_embeddings);
+    let longest = match model.context_length.max(model.max_position_embeddings) {
+        0 => UNKNOWN_CONTEXT,
+        longest => longest,
+    };
     (256, i64::try_from(longest).unwrap_or(i64::MAX).max(256))
 }
 

@@ -1,0 +1,47 @@
+//! Adapters in launches of Ollama.
+
+use super::case::Case;
+use super::modelfile::parse;
+use super::ollama::{text, yaml};
+
+/// Adapters are lines of the Modelfile, and files that a container has to be given.
+#[test]
+fn adapters_are_lines_of_their_own() {
+    let mut case = Case::of("ollama", "num_ctx = 2048").model_path("/models/a.gguf");
+    case.plan.launch.lora_paths = vec!["/a/first one.gguf".to_owned(), "second.gguf".to_owned()];
+    let made = parse(&case.write("modelfile").unwrap()).unwrap();
+    let adapters = |made: &[(String, String)]| -> Vec<String> {
+        let own = made.iter().filter(|(name, _)| name == "ADAPTER");
+        own.map(|(_, value)| value.clone()).collect()
+    };
+    assert_eq!(adapters(&made), ["/a/first one.gguf", "second.gguf"]);
+    let launch = case.launch();
+    assert!(
+        launch.not_expressible.is_empty(),
+        "{:?}",
+        launch.not_expressible
+    );
+    // They were not read here.
+    let unread = launch
+        .remarks
+        .iter()
+        .filter(|own| own.contains("is not projected"));
+    assert_eq!(unread.count(), 2);
+    let text_of = case.write("compose").unwrap();
+    for source in ["/a/first one.gguf", "./second.gguf"] {
+        assert!(
+            text_of.contains(&format!("source: \"{source}\"")),
+            "{text_of}"
+        );
+    }
+    let file = yaml(&text_of);
+    let made = parse(&text(&file, "configs.modelfile.content")).unwrap();
+    assert_eq!(
+        adapters(&made),
+        ["/models/adapter-0.gguf", "/models/adapter-1.gguf"]
+    );
+    let mut published = Case::of("ollama", "").published_in("a/b");
+    published.plan.launch.lora_paths = vec!["x.gguf".to_owned()];
+    let text = published.write("compose").unwrap();
+    assert!(text.contains("target: /models/adapter-0.gguf") && text.contains("FROM hf.co/a/b"));
+}
