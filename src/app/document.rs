@@ -130,6 +130,7 @@ impl Document {
                 own.path.clone_from(&written.path);
             }
         }
+        self.plan.fit.chosen.clone_from(&plan.fit.chosen);
         let (own, written) = (&mut self.plan.launch, &plan.launch);
         own.mmproj_path.clone_from(&written.mmproj_path);
         own.lora_paths.clone_from(&written.lora_paths);

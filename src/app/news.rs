@@ -265,7 +265,11 @@ impl App {
 
     fn write(&mut self, purpose: Purpose, path: PathBuf, overwrite: Overwrite) {
         let content = match purpose {
-            Purpose::SavePlan => Content::Plan(Box::new(self.document.plan_at(&path))),
+            Purpose::SavePlan => {
+                let mut plan = self.document.plan_at(&path);
+                plan.note_chosen(&self.fitting.chosen);
+                Content::Plan(Box::new(plan))
+            }
             Purpose::SaveReport => match &self.subjects.detection {
                 Some(detection) => Content::Report(Arc::clone(detection)),
                 None => return,

@@ -148,12 +148,7 @@ impl Opened {
     pub(super) fn fitted_plan(&self, choice: &Choice) -> Plan {
         let mut plan = self.plan.clone();
         choice.apply(self.engine, &mut plan.settings);
-        let Plan { settings, fit, .. } = &mut plan;
-        // What it chose it may choose anew, and another fit too.
-        fit.chosen.extend(choice.set.clone());
-        let pinned = &fit.pinned;
-        fit.chosen
-            .retain(|name, value| settings.get(name) == Some(value) && !pinned.contains(name));
+        plan.note_chosen(&choice.set);
         plan
     }
 

@@ -44,6 +44,16 @@ pub struct Plan {
     pub fit: FitOptions,
 }
 
+impl Plan {
+    /// Writes down what a fit chose and nobody decided, so that other fits may choose it anew.
+    pub fn note_chosen(&mut self, further: &Settings) {
+        let Self { settings, fit, .. } = self;
+        let FitOptions { chosen, pinned, .. } = fit;
+        chosen.extend(further.clone());
+        chosen.retain(|name, value| settings.get(name) == Some(value) && !pinned.contains(name));
+    }
+}
+
 /// Settings by name, in the order written.
 pub type Settings = IndexMap<String, Value>;
 

@@ -58,6 +58,9 @@ fn a_plan_comes_back_as_it_was_saved() {
     assert!(!desk.app().document.unsaved());
     assert_eq!(desk.app().preferences.recent, std::slice::from_ref(&path));
     let saved = desk.app().document.plan.clone();
+    // What was fitted is written down as chosen, what was decided is not.
+    assert!(saved.fit.chosen.contains_key("ctx_size"), "{saved:?}");
+    assert!(!saved.fit.chosen.contains_key("weights"), "{saved:?}");
 
     let desk = Desk::opening("1x-rtx-4090", &path);
     assert_eq!(desk.app().document.plan, saved);
