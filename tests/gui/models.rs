@@ -1,6 +1,6 @@
 //! Models of one's own: opened, listed, told, watched.
 
-use eframe::egui::{Event, Key, Role, Theme};
+use eframe::egui::{Event, Key, Modifiers, Role, Theme};
 use plimsoll::plan::{ModelRef, Value};
 
 use crate::desk::{Belongings, Desk, detected};
@@ -313,4 +313,33 @@ fn weights_alone_promise_nothing() {
     for claim in ["per token", "positions: ", "Save as preset"] {
         desk.misses(claim);
     }
+}
+
+/// A plan and its model can be moved together; saved elsewhere, it still means the same file.
+#[test]
+fn a_model_is_found_from_its_plans_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    Gguf::llama().write(&folder.path().join("own.gguf"));
+    Gguf::llama().write(&folder.path().join("small.gguf"));
+    let plan = "schema = 1\nengine = \"llama.cpp\"\n[model]\npath = \"own.gguf\"\n[draft]\npath = \"small.gguf\"\n\
+                [machine]\npreset = \"1x-rtx-4090\"\n[settings]\nctx_size = 4096\nn_gpu_layers = \"all\"\n";
+    let path = folder.path().join("plan.toml");
+    std::fs::write(&path, plan).unwrap();
+    let mut desk = Desk::opening("1x-rtx-4090", &path);
+    desk.sees("Fits");
+    desk.sees("as in the file (F16)");
+    assert_eq!(path_of(&desk), Some("own.gguf"));
+    desk.click(Role::Tab, "Model");
+    desk.sees("own.gguf: ");
+    let sub = folder.path().join("sub");
+    std::fs::create_dir(&sub).unwrap();
+    desk.answer(&sub.join("plan.toml"));
+    let shift = Modifiers::COMMAND | Modifiers::SHIFT;
+    desk.harness.key_press_modifiers(shift, Key::S);
+    desk.run();
+    let own = folder.path().join("own.gguf");
+    assert_eq!(path_of(&desk), own.to_str());
+    let text = std::fs::read_to_string(sub.join("plan.toml")).unwrap();
+    assert!(text.contains(own.to_str().unwrap()), "{text}");
+    desk.sees("Fits");
 }

@@ -162,10 +162,8 @@ fn file(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan) {
 fn downloaded(context: &Inputs<'_>, report: &Report, plan: &Plan) -> Option<String> {
     let model = context.subjects.model.ready()?;
     let own = model.checkpoint.is_some();
-    let revision = plan.model.revision.iter();
-    let revision: String = revision
-        .map(|known| format!(" --revision {known}"))
-        .collect();
+    let revision = plan.model.revision.as_deref();
+    let revision = revision.map_or_else(String::new, |known| format!(" --revision {known}"));
     match (&plan.model.file, report.settings.get("weights")?) {
         // As it is open: neither in another form, nor in all that the repository has.
         (Some(file), Value::Text(word)) if own && is_of_file(plan, word) => {

@@ -30,10 +30,10 @@ impl Gguf {
         let weights_do = architecture::known(&facts).is_none() && overrides.is_empty();
         if facts.all_blocks() == 0 {
             let reason = Reason::Missing(format!("{architecture}.block_count"));
-            return match weights_do {
-                true => Ok(self.only_weights(architecture, &reason.to_string())),
-                false => Err(fail(reason)),
-            };
+            if weights_do {
+                return Ok(self.only_weights(architecture, &reason.to_string()));
+            }
+            return Err(fail(reason));
         }
         let mut model = match described(&self.title(), &facts, overrides) {
             Ok(model) => model,
