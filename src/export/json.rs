@@ -148,6 +148,7 @@ fn conditions(launch: &Launch) -> Map<String, Value> {
 fn projection(report: &Report) -> Value {
     json!({
         "verdict": report.verdict,
+        "lower_bound": report.lower_bound,
         "devices": report.devices.iter().map(device).collect::<Value>(),
     })
 }
