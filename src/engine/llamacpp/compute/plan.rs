@@ -12,15 +12,21 @@ use super::shorten::{Ends, Repeat, Shortened, shorten};
 use super::tensor::Stage;
 use super::{GraphConfig, GraphLoad, PlacedWeight};
 
-/// Weights by what follows the block in their name ("attn_q.weight"), sorted.
+/// Weights by what follows the block in their name ("attn_q.weight"), in [`order`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Weights(pub(super) Vec<(Box<str>, Weight)>);
 
 impl Weights {
     /// The weight of this name.
     pub(super) fn get(&self, name: &str) -> Option<Weight> {
-        let index = self.0.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
-        self.0.get(index).map(|(_, weight)| *weight)
+        self.find(name).map(|(_, weight)| weight)
+    }
+
+    /// The weight of this name, and its position among all.
+    pub(super) fn find(&self, name: &str) -> Option<(usize, Weight)> {
+        let named = |(own, _): &(Box<str>, Weight)| order(own).cmp(&order(name));
+        let index = self.0.binary_search_by(named).ok()?;
+        self.0.get(index).map(|(_, weight)| (index, *weight))
     }
 
     fn collect(named: &[(&str, Weight)], renamed: impl Fn(u8) -> u8) -> Self {
@@ -30,6 +36,11 @@ impl Weights {
         });
         Self(weights.collect())
     }
+}
+
+/// The order of names: by length first, so that most are told apart without reading them.
+fn order(name: &str) -> (usize, &str) {
+    (name.len(), name)
 }
 
 /// One block.
@@ -119,7 +130,7 @@ impl GraphPlan {
         let placement = config.placement;
         let gpus = placement.gpus.min(usize::from(CPU) - 1);
         let (drafts, mut outside) = drafts(config, gpus);
-        outside.sort_unstable_by_key(|(name, _)| *name);
+        outside.sort_unstable_by_key(|(name, _)| order(name));
         let Shortened {
             kept,
             stand_ins,
@@ -340,7 +351,7 @@ fn drafts<'a>(config: &GraphConfig<'a>, gpus: usize) -> (Vec<Draft<'a>>, Vec<(&'
         }
     }
     for draft in &mut drafts {
-        draft.weights.sort_unstable_by_key(|(name, _)| *name);
+        draft.weights.sort_unstable_by_key(|(name, _)| order(name));
     }
     (drafts, outside)
 }

@@ -114,15 +114,13 @@ pub(super) struct Builder<'a> {
     pub(super) kv_offload: bool,
     /// Fused nodes with the backend of their block, to resolve what is fused.
     pub(super) fused_nodes: Vec<(Fused, Id, u8)>,
-    known: Vec<(&'static str, usize, Id)>,
+    /// Weights met so far, by the place of their block (after the last: outside of blocks) and their position in it.
+    leaves: Vec<Vec<Id>>,
     /// Rotary factors, one copy per device (`TENSOR_DUPLICATED` in `llama-model-loader.cpp`).
     rope_factors: Vec<(u8, Id)>,
     /// Caches of the blocks built so far.
     caches_by_block: Vec<(usize, (Id, Id))>,
 }
-
-/// Blocks are counted from 0; what stands outside of them is filed under this.
-const OUTSIDE: usize = usize::MAX;
 
 impl<'a> Builder<'a> {
     fn new(
@@ -147,7 +145,7 @@ impl<'a> Builder<'a> {
             pins_norms: batch.tokens < 32 || plan.all_offloaded,
             kv_offload: plan.kv_offload,
             fused_nodes: Vec::new(),
-            known: Vec::new(),
+            leaves: vec![Vec::new(); plan.blocks.len() + 1],
             rope_factors: Vec::new(),
             caches_by_block: Vec::new(),
         }
@@ -163,40 +161,38 @@ impl<'a> Builder<'a> {
     }
 
     /// A weight of a block, where it has it.
-    pub(super) fn weight(&mut self, block: &Block, name: &'static str) -> Option<Id> {
-        let weight = block.weights.get(name)?;
-        Some(self.leaf(name, block.index, weight))
+    pub(super) fn weight(&mut self, block: &Block, name: &str) -> Option<Id> {
+        let (position, weight) = block.weights.find(name)?;
+        Some(self.leaf((block.place, position), weight))
     }
 
     /// A weight that the loader gives another shape of the same size.
-    pub(super) fn weight_as(
-        &mut self,
-        block: &Block,
-        name: &'static str,
-        ne: [u64; 4],
-    ) -> Option<Id> {
-        let weight = block.weights.get(name)?;
-        Some(self.leaf(name, block.index, Weight { ne, ..weight }))
+    pub(super) fn weight_as(&mut self, block: &Block, name: &str, ne: [u64; 4]) -> Option<Id> {
+        let (position, weight) = block.weights.find(name)?;
+        Some(self.leaf((block.place, position), Weight { ne, ..weight }))
     }
 
     /// A weight outside of the blocks, where there is one.
-    pub(super) fn outside(&mut self, name: &'static str) -> Option<Id> {
-        let weight = self.plan.outside.get(name)?;
-        Some(self.leaf(name, OUTSIDE, weight))
+    pub(super) fn outside(&mut self, name: &str) -> Option<Id> {
+        let (position, weight) = self.plan.outside.find(name)?;
+        Some(self.leaf((self.plan.blocks.len(), position), weight))
     }
 
-    fn leaf(&mut self, name: &'static str, block: usize, weight: Weight) -> Id {
-        let known = self.known.iter().rev().take(48);
-        let mut known = known.filter(|(own, at, _)| *at == block && *own == name);
-        if let Some((_, _, id)) = known.next() {
-            return *id;
+    /// The one tensor of a weight.
+    fn leaf(&mut self, (place, position): (usize, usize), weight: Weight) -> Id {
+        let known = self.leaves.get(place).and_then(|own| own.get(position));
+        if let Some(known) = known.and_then(|known| known.some()) {
+            return known;
         }
         let home = Home {
             backend: weight.backend,
             weight: true,
         };
         let id = self.graph.existing(weight.dtype, weight.ne, home);
-        self.known.push((name, block, id));
+        if let Some(own) = self.leaves.get_mut(place) {
+            own.resize(own.len().max(position + 1), Id::NONE);
+            own.iter_mut().skip(position).take(1).for_each(|slot| *slot = id);
+        }
         id
     }
 
