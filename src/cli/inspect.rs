@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use plimsoll::catalog::models::ModelCatalog;
-use plimsoll::inspect::{Inspection, Share};
+use plimsoll::inspect::{Certainty, Inspection, Share};
 use plimsoll::model::{Checkpoint, FileTensor, Model};
 use plimsoll::plan::ModelRef;
 use plimsoll::projection::grouped;
@@ -208,6 +208,11 @@ fn head(inspection: &Inspection) -> String {
         format_args!("{} · {}", one_line(&inspection.name), names.join(", ")),
     );
     match inspection.what {
+        // How many of them a token uses is said nowhere.
+        "model" if inspection.certainty == Certainty::Weights => line(
+            &mut text,
+            format_args!("{} parameters", billions(inspection.params_total)),
+        ),
         "model" => line(
             &mut text,
             format_args!(

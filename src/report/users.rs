@@ -10,7 +10,8 @@ use crate::engine::{Memo, setting};
 /// A setting that does not exist or has a value of the wrong kind.
 pub fn with_users(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Error> {
     let mut report = report(request, memo)?;
-    if report.verdict != Verdict::Refused {
+    // How far a plan can go that is known by half cannot be told.
+    if report.verdict != Verdict::Refused && !report.lower_bound {
         report.derived.max_batch =
             with_inputs(request, memo, |inputs| request.engine.most_users(inputs));
     }

@@ -12,7 +12,7 @@ use plimsoll::model::{Checkpoint, Container, Encoder, FileTensor, Model};
 use plimsoll::plan::{FitOptions, LaunchOptions, Settings};
 use plimsoll::projection::{Category, Part};
 use plimsoll::quant::Type;
-use plimsoll::report::{FitError, Report, Request, Verdict, fit, report};
+use plimsoll::report::{FitError, Report, Request, Verdict, fit, report, with_users};
 use plimsoll::units::Bytes;
 
 use super::{predicted, settings};
@@ -115,7 +115,14 @@ fn nothing_is_promised() {
     let sentence = report.sentence();
     assert!(sentence.starts_with("At least 4."), "{sentence}");
     assert_eq!(report.derived.max_context_tokens, None);
-    assert_eq!(report.derived.max_batch, None);
+    let counted = ask(
+        &LlamaCpp,
+        &model,
+        &[Bytes::from_gib(24)],
+        &settings(PLAN),
+        |request| with_users(request, &Memo::default()).expect("settings"),
+    );
+    assert_eq!(counted.derived.max_batch, None);
     assert!(report.speed.is_none());
     let note = report
         .notes
