@@ -55,3 +55,49 @@ fn what_is_not_there_is_told() {
     let output = plimsoll(&["inspect", "no-such-file.gguf"]);
     assert_eq!(code(&output), 3);
 }
+
+/// The header of a GGUF file without tensors (version 3, `docs/gguf.md` of ggml): texts by key.
+fn header(keys: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = b"GGUF".to_vec();
+    bytes.extend(3_u32.to_le_bytes());
+    bytes.extend(0_u64.to_le_bytes());
+    bytes.extend((keys.len() as u64).to_le_bytes());
+    for (key, value) in keys {
+        bytes.extend((key.len() as u64).to_le_bytes());
+        bytes.extend(key.as_bytes());
+        bytes.extend(8_u32.to_le_bytes());
+        bytes.extend((value.len() as u64).to_le_bytes());
+        bytes.extend(value.as_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn a_file_that_is_no_model_is_told_as_what_it_is() {
+    let folder = folder();
+    for (kind, what) in [
+        ("adapter", "adapter"),
+        ("imatrix", "importance matrix"),
+        ("mmproj", "projector"),
+        ("vocab", "vocabulary"),
+    ] {
+        let path = folder.path().join(format!("{kind}.gguf"));
+        let keys = [
+            ("general.architecture", "x"),
+            ("general.type", kind),
+            ("general.author", "A\u{9b}31mB"),
+        ];
+        std::fs::write(&path, header(&keys)).expect("written");
+        let path = path.to_str().expect("UTF-8");
+        let output = plimsoll(&["inspect", path]);
+        assert_eq!(code(&output), 0, "{kind}: {}", err(&output));
+        let text = out(&output);
+        assert!(text.contains(&format!("no model but: {what}")), "{text}");
+        assert!(!text.contains('\u{9b}'), "{text:?}");
+        let output = plimsoll(&["inspect", path, "--json"]);
+        let value: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+        assert_eq!(value["what"], what);
+        assert_eq!(value["container"], "GGUF");
+        assert!(!out(&output).contains('\u{9b}'));
+    }
+}
