@@ -17,6 +17,27 @@ pub fn one_line(message: &str) -> String {
     line
 }
 
+/// Most letters of a name that a message quotes.
+const NAME: usize = 80;
+
+/// A name of strangers in a message: short, whole where it is not too long, and with the code of each letter that would
+/// steer instead of showing itself.
+pub fn quoted(name: &str) -> String {
+    let mut letters = name.chars();
+    let mut shown = String::new();
+    for letter in letters.by_ref().take(NAME) {
+        if steers(letter) {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    if letters.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
 /// Control characters, line ends of Unicode, and the marks that turn the direction of writing.
 pub fn steers(letter: char) -> bool {
     letter.is_control()
@@ -29,6 +50,14 @@ pub fn steers(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_shows_what_would_steer() {
+        assert_eq!(quoted("a\u{1b}[2J\u{202e}\0"), "a\\u{1b}[2J\\u{202e}\\u{0}");
+        assert_eq!(quoted("C:\\“ü” 模型"), "C:\\“ü” 模型");
+        assert_eq!(quoted(&"x".repeat(81)).chars().count(), 81);
+        assert!(quoted(&"x".repeat(81)).ends_with('…'));
+    }
 
     #[test]
     fn a_message_is_one_line_that_steers_nothing() {

@@ -9,9 +9,8 @@ use plimsoll::inspect::{Certainty, Inspection, Share};
 use plimsoll::model::{Checkpoint, FileTensor, Model};
 use plimsoll::plan::ModelRef;
 use plimsoll::projection::grouped;
-use plimsoll::source;
 use plimsoll::source::access::Entry;
-use plimsoll::source::gguf::{self, Gguf, Kind};
+use plimsoll::source::{self, Part};
 use plimsoll::table::Table;
 use plimsoll::units::Bytes;
 use serde_json::{Value, json};
@@ -42,7 +41,7 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
     if let Some(address) = remote::address(&options.model, &catalog) {
         return match remote::fetch(&address)? {
             Fetched::Several(listing) => remote::choices(&listing, options.json),
-            Fetched::Part { part, files } => show_part(options, &part, files),
+            Fetched::Part { part, files } => show_part(options, part, files),
             Fetched::Model {
                 model,
                 files,
@@ -57,16 +56,26 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
         };
     }
     let (reference, files) = reference(&options.model, path, &catalog)?;
-    if let Some(part) = part(&reference, path)? {
-        return show_part(options, &part, files);
+    if reference.path.is_some()
+        && let Some(part) = source::part(path).map_err(no_model)?
+    {
+        return show_part(options, part, files);
     }
     let model = source::model(&reference, &catalog).map_err(no_model)?;
     show_model(options, &model, files)
 }
 
-fn show_part(options: &Options, part: &Gguf, files: Vec<Entry>) -> Result<Answer, Failure> {
-    let inspection = Inspection::of_part(part, files);
-    show(options, &inspection, Some(&part.checkpoint))
+fn show_part(options: &Options, part: Part, files: Vec<Entry>) -> Result<Answer, Failure> {
+    match part {
+        Part::Gguf(file) => {
+            let inspection = Inspection::of_part(&file, files);
+            show(options, &inspection, Some(&file.checkpoint))
+        }
+        Part::Adapter { adapter, name } => {
+            let inspection = Inspection::of_adapter(&adapter, &name, files);
+            show(options, &inspection, adapter.checkpoint.as_deref())
+        }
+    }
 }
 
 fn show_model(options: &Options, model: &Model, files: Vec<Entry>) -> Result<Answer, Failure> {
@@ -91,16 +100,6 @@ fn show(
         print_plain(&text(inspection, tensors.unwrap_or_default()))?;
     }
     Ok(Answer::Yes)
-}
-
-/// The file, where it is GGUF and no model.
-fn part(reference: &ModelRef, path: &Path) -> Result<Option<Gguf>, Failure> {
-    if reference.path.is_none() || !gguf::is_meant(path) || !path.is_file() {
-        return Ok(None);
-    }
-    let file = gguf::open(path).map_err(source::Error::from);
-    let file = file.map_err(no_model)?;
-    Ok(Some(file).filter(|file| file.kind != Kind::Model))
 }
 
 /// What is there under this name, a path before a preset: a file is what the user can point at.
@@ -203,10 +202,10 @@ fn head(inspection: &Inspection) -> String {
         .flatten()
         .filter(|name| !name.is_empty())
         .collect();
-    line(
-        &mut text,
-        format_args!("{} · {}", one_line(&inspection.name), names.join(", ")),
-    );
+    let names = [inspection.name.clone(), names.join(", ")];
+    let names = names.iter().filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(|name| one_line(name)).collect();
+    line(&mut text, format_args!("{}", names.join(" · ")));
     match inspection.what {
         // How many of them a token uses is said nowhere.
         "model" if inspection.certainty == Certainty::Weights => line(

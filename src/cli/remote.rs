@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use plimsoll::catalog::models::ModelCatalog;
-use plimsoll::model::Model;
+use plimsoll::model::{Container, Model};
 use plimsoll::plan::ModelRef;
 use plimsoll::source::access::Entry;
-use plimsoll::source::gguf::{self, Gguf};
 use plimsoll::source::hub::{Address, Choice, Error, Hub, Listing, Progress, Role, Watch};
+use plimsoll::source::{Part, checkpoint, gguf};
 use plimsoll::table::Table;
 use plimsoll::units::Bytes;
 use serde_json::json;
@@ -30,7 +30,7 @@ pub(super) enum Fetched {
         reference: Box<ModelRef>,
     },
     /// A file that comes with a model.
-    Part { part: Box<Gguf>, files: Vec<Entry> },
+    Part { part: Part, files: Vec<Entry> },
 }
 
 /// How often progress is shown.
@@ -72,6 +72,9 @@ fn of_hub(hub: &Hub, address: &Address, watch: &Watch<'_>) -> Result<Fetched, Er
         Err(error) => return Err(error),
     };
     let files = entries(&listing, &choice);
+    if choice.container != Container::Gguf && checkpoint::is_adapter(&listing.files) {
+        return adapter(hub, &listing, &choice, watch);
+    }
     if choice.role == Role::Model {
         return Ok(Fetched::Model {
             model: Box::new(hub.open(&listing, &choice, watch)?),
@@ -85,12 +88,35 @@ fn of_hub(hub: &Hub, address: &Address, watch: &Watch<'_>) -> Result<Fetched, Er
     repository.keep();
     match (part, repository.failure()) {
         (Ok(part), None) => Ok(Fetched::Part {
-            part: Box::new(part),
+            part: Part::Gguf(Box::new(part)),
             files,
         }),
         (_, Some(failure)) => Err(failure),
         (Err(error), None) => Err(Error::Model(error.to_string())),
     }
+}
+
+/// The adapter that a repository is.
+fn adapter(
+    hub: &Hub,
+    listing: &Listing,
+    choice: &Choice,
+    watch: &Watch<'_>,
+) -> Result<Fetched, Error> {
+    let repository = hub.files(listing, choice, watch);
+    let adapter = checkpoint::adapter(&repository);
+    repository.keep();
+    if let Some(failure) = repository.failure() {
+        return Err(failure);
+    }
+    let adapter = adapter.map_err(|error| Error::Model(error.to_string()))?;
+    let name = listing.repository.rsplit('/').next().unwrap_or_default();
+    let part = Part::Adapter {
+        adapter: Box::new(adapter),
+        name: name.to_owned(),
+    };
+    let files = checkpoint::files(&repository, None).unwrap_or_default();
+    Ok(Fetched::Part { part, files })
 }
 
 /// The files of a choice with their sizes.

@@ -9,6 +9,7 @@ use super::{Certainty, Figure, HyperParameters, Inspection, tensors};
 use crate::model::{Checkpoint, Container};
 use crate::quant::Type;
 use crate::source::access::Entry;
+use crate::source::checkpoint::Adapter;
 use crate::source::gguf::{self, Gguf, Kind};
 
 /// Longest text of metadata that is shown; longer ones are licences and templates.
@@ -51,6 +52,73 @@ impl Inspection {
             cache: None,
             assumptions: file.assumptions.clone(),
         }
+    }
+}
+
+impl Inspection {
+    /// What there is to say of an adapter as PEFT saves it.
+    pub fn of_adapter(adapter: &Adapter, name: &str, files: Vec<Entry>) -> Self {
+        let checkpoint = adapter.checkpoint.as_deref();
+        let (by_kind, by_type) = match checkpoint {
+            Some(checkpoint) => tensors::of_files(0, checkpoint),
+            None => (Vec::new(), Vec::new()),
+        };
+        let elements = checkpoint.map_or(0, Checkpoint::elements);
+        let bytes = checkpoint.map(|checkpoint| checkpoint.bytes);
+        Self {
+            schema: 1,
+            what: word(Kind::Adapter),
+            name: name.to_owned(),
+            model_type: adapter.kind.clone(),
+            architecture: String::new(),
+            wrapper_type: None,
+            container: checkpoint.map(|checkpoint| checkpoint.container.name()),
+            label: checkpoint.and_then(|checkpoint| checkpoint.label.clone()),
+            certainty: match (adapter.assumptions.is_empty(), elements) {
+                (false, _) => Certainty::Assumed,
+                (true, 0) => Certainty::Configuration,
+                (true, _) => Certainty::Exact,
+            },
+            hyper_parameters: settings(adapter),
+            layers: Vec::new(),
+            params_total: elements,
+            params_active: elements,
+            tensor_bytes: bytes,
+            bits_per_weight: bytes
+                .filter(|_| elements > 0)
+                .map(|bytes| 8.0 * bytes.get() as f64 / elements as f64),
+            by_kind,
+            by_type,
+            files,
+            cache: None,
+            assumptions: adapter.assumptions.clone(),
+        }
+    }
+}
+
+/// What the configuration of an adapter says, under its own names.
+fn settings(adapter: &Adapter) -> HyperParameters {
+    let texts = [
+        ("base_model_name_or_path", adapter.base.clone()),
+        ("target_modules", listed(&adapter.targets)),
+        ("modules_to_save", listed(&adapter.saved_modules)),
+    ];
+    let texts = texts
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, Figure::Text(text?))));
+    let rank = adapter.rank.map(|rank| ("r", Figure::Number(rank)));
+    rank.into_iter()
+        .chain(texts)
+        .map(|(name, figure)| (Cow::Borrowed(name), figure))
+        .collect()
+}
+
+/// Names in a row; of long lists how long they are.
+fn listed(names: &[String]) -> Option<String> {
+    match names {
+        [] => None,
+        _ if names.len() > LIST => Some(format!("a list of {}", names.len())),
+        _ => Some(names.join(", ")),
     }
 }
 
@@ -131,7 +199,7 @@ pub fn adapter_line(checkpoint: &Checkpoint) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::FileTensor;
+    use crate::model::{FileTensor, TensorRole};
     use crate::units::Bytes;
 
     fn tensor(name: &str, shape: [u64; 4]) -> FileTensor {
@@ -141,6 +209,7 @@ mod tests {
             kind: Some(Type::F32),
             type_name: Cow::Borrowed("f32"),
             bytes: Bytes::ZERO,
+            role: TensorRole::Parameters,
         }
     }
 

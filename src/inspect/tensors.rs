@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::kind::TensorKind;
-use crate::model::{Checkpoint, Container, FileTensor, Model, Parameters};
+use crate::model::{Checkpoint, FileTensor, Model, Parameters, TensorRole};
 use crate::units::Bytes;
 
 /// A part of all tensors.
@@ -49,7 +49,8 @@ pub(super) fn counted(model: &Model) -> Counted {
             stored: model.stored_parameters(),
         };
     };
-    let weights = checkpoint.tensors.iter().filter(|tensor| is_weight(tensor));
+    let tensors = checkpoint.tensors.iter();
+    let weights = tensors.filter(|tensor| tensor.role != TensorRole::Beside);
     let mut elements = 0_u64;
     let mut beside_text = 0_u64;
     let mut experts = 0_u64;
@@ -64,7 +65,7 @@ pub(super) fn counted(model: &Model) -> Counted {
             _ => {}
         }
     }
-    if (is_packed(checkpoint) || elements == 0) && total > 0 {
+    if (checkpoint.is_opaque() || elements == 0) && total > 0 {
         return Counted {
             total,
             active,
@@ -81,35 +82,6 @@ pub(super) fn counted(model: &Model) -> Counted {
         active: elements.saturating_sub(beside_text).saturating_sub(idle),
         stored: elements,
     }
-}
-
-/// Not the scales and zero points that stand beside quantized weights of safetensors.
-fn is_weight(tensor: &FileTensor) -> bool {
-    const BESIDE: [&str; 8] = [
-        "scale",
-        "scale_inv",
-        "scales",
-        "qzeros",
-        "zero_point",
-        "g_idx",
-        "absmax",
-        "quant_map",
-    ];
-    let last = tensor.name.rsplit('.').next().unwrap_or_default();
-    !BESIDE.iter().any(|word| last.ends_with(word))
-}
-
-/// Are several weights stored in one element? Only formats of safetensors do that; GGUF counts weights.
-fn is_packed(checkpoint: &Checkpoint) -> bool {
-    let integers = |tensor: &FileTensor| {
-        let name = tensor.type_name.as_ref();
-        name.starts_with('I') || name.starts_with('U') || name.starts_with("F4")
-    };
-    checkpoint.container != Container::Gguf
-        && checkpoint
-            .tensors
-            .iter()
-            .any(|tensor| is_weight(tensor) && integers(tensor) && tensor.elements() > 1)
 }
 
 /// Tensors of files by kind and by type, the largest type first.

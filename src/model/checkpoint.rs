@@ -22,7 +22,6 @@ pub struct Checkpoint {
     pub bytes: Bytes,
     /// Blocks that their names count ("blk.31.attn_q.weight": 32, the first being 0).
     pub blocks: u32,
-    parameters: Option<u64>,
     fingerprint: u64,
 }
 
@@ -113,6 +112,20 @@ pub struct FileTensor {
     pub type_name: Cow<'static, str>,
     /// Its bytes in the file.
     pub bytes: Bytes,
+    /// What its elements are.
+    pub role: TensorRole,
+}
+
+/// What the elements of a stored tensor are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TensorRole {
+    /// Parameters of the model, as many as the shape says.
+    #[default]
+    Parameters,
+    /// Scales, zero points, orders, codebooks: what packed parameters need to be read, and none themselves.
+    Beside,
+    /// Parameters in a form that nothing describes: how many is not known.
+    Opaque,
 }
 
 impl FileTensor {
@@ -144,7 +157,6 @@ impl Checkpoint {
         Self {
             container,
             label,
-            parameters: None,
             bytes: tensors.iter().map(|tensor| tensor.bytes).sum(),
             blocks: tensors
                 .iter()
@@ -162,17 +174,20 @@ impl Checkpoint {
         self.fingerprint
     }
 
-    /// With the number of parameters, where tensors hold other things than parameters: scales, zero points.
-    #[must_use]
-    pub fn with_parameters(mut self, parameters: u64) -> Self {
-        self.parameters = Some(parameters);
-        self
-    }
-
     /// The number of parameters: of all elements, without scales and the like of quantized safetensors. 0 where the
     /// files do not say (PyTorch).
     pub fn parameters(&self) -> u64 {
-        self.parameters.unwrap_or_else(|| self.elements())
+        let tensors = self.tensors.iter();
+        let counted = tensors.filter(|tensor| tensor.role != TensorRole::Beside);
+        counted
+            .map(FileTensor::elements)
+            .fold(0, u64::saturating_add)
+    }
+
+    /// Are there parameters of which nobody can say how many they are?
+    pub fn is_opaque(&self) -> bool {
+        let mut tensors = self.tensors.iter();
+        tensors.any(|tensor| tensor.role == TensorRole::Opaque)
     }
 
     /// The number of all elements, scales of quantized safetensors included.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::access::{Collection as _, Entry, LocalFile, LocalFolder};
-use super::checkpoint::{self, Reason};
+use super::checkpoint::{self, Adapter, Reason, is_of_adapter};
 use super::{Error, gguf};
 use crate::model::Model;
+use crate::plain::quoted;
 use crate::store;
 
 /// The model of a folder with a `config.json`, of that file, or of a file of weights beside it. It is named after the
@@ -28,17 +29,14 @@ pub fn read(path: &Path, overrides: &Map<String, Value>) -> Result<Model, Error>
     if known.contains(&name.as_ref()) {
         return folder(parent, None, overrides);
     }
-    if is_weights(&name) {
+    if name.ends_with(".index.json") {
+        return folder(parent, None, overrides);
+    }
+    if checkpoint::is_weights(&name) {
         return folder(parent, Some(&name), overrides);
     }
     let model = checkpoint::described(&LocalFolder::new(parent), &name, &title(path), overrides);
     model.map_err(|error| told(error, parent))
-}
-
-/// Files that stand for the folder they are in.
-fn is_weights(name: &str) -> bool {
-    const ENDINGS: [&str; 4] = [".safetensors", ".bin", ".pth", ".index.json"];
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// The model of a folder. `weights` is the file that was asked for, where it was one.
@@ -53,13 +51,18 @@ fn folder(
         cause,
     };
     let entries = folder.entries().map_err(listing)?;
-    if !checkpoint::is_model(&entries) {
+    if !checkpoint::is_model(&entries) || weights.is_some_and(|file| is_of_adapter(file, &entries))
+    {
         return match without_config(path, weights, &entries, overrides)? {
             Some(model) => Ok(model),
-            None => Err(no_model(path, &folder, &entries)),
+            None => Err(no_model(path, weights, &folder, &entries)),
         };
     }
-    let model = checkpoint::model(&folder, &title(&path.join(checkpoint::CONFIG)), overrides);
+    let name = title(&path.join(checkpoint::CONFIG));
+    let model = match weights {
+        None => checkpoint::model(&folder, &name, overrides),
+        Some(file) => checkpoint::model_of_file(&folder, file, &name, overrides),
+    };
     model.map_err(|error| told(error, path))
 }
 
@@ -70,7 +73,7 @@ fn without_config(
     entries: &[Entry],
     overrides: &Map<String, Value>,
 ) -> Result<Option<Model>, Error> {
-    if checkpoint::is_adapter(entries) || path.join(checkpoint::CONFIG).symlink_metadata().is_ok() {
+    if is_adapter(weights, entries) || path.join(checkpoint::CONFIG).symlink_metadata().is_ok() {
         return Ok(None);
     }
     if weights.is_none()
@@ -79,10 +82,7 @@ fn without_config(
         return Ok(Some(gguf::open(&file)?.model(overrides)?));
     }
     let name = match weights {
-        Some(file) => file
-            .rsplit_once('.')
-            .map_or(file, |(stem, _)| stem)
-            .to_owned(),
+        Some(file) => checkpoint::stem(file).to_owned(),
         None => title(&path.join(checkpoint::CONFIG)),
     };
     checkpoint::undescribed(&LocalFolder::new(path), weights, &name)
@@ -90,7 +90,19 @@ fn without_config(
 }
 
 /// Why there is no model in a folder without a configuration.
-fn no_model(path: &Path, folder: &LocalFolder, entries: &[Entry]) -> Error {
+fn no_model(path: &Path, weights: Option<&str>, folder: &LocalFolder, entries: &[Entry]) -> Error {
+    if is_adapter(weights, entries) {
+        return match checkpoint::adapter(folder) {
+            Ok(adapter) => Error::Adapter {
+                path: path.into(),
+                base: adapter
+                    .base
+                    .map(|base| format!(" for `{}`", quoted(&base)))
+                    .unwrap_or_default(),
+            },
+            Err(error) => told(error, path),
+        };
+    }
     let config = path.join(checkpoint::CONFIG);
     // There, but no file: a link that leads nowhere or in a circle, a device.
     if config.symlink_metadata().is_ok()
@@ -98,19 +110,38 @@ fn no_model(path: &Path, folder: &LocalFolder, entries: &[Entry]) -> Error {
     {
         return error.into();
     }
-    if checkpoint::is_adapter(entries) {
-        return match checkpoint::adapter(folder) {
-            Ok(adapter) => Error::Adapter {
-                path: path.into(),
-                base: adapter
-                    .base
-                    .map(|base| format!(" for `{}`", base.escape_debug()))
-                    .unwrap_or_default(),
-            },
-            Err(error) => told(error, path),
-        };
-    }
     Error::NoConfig { path: path.into() }
+}
+
+/// Is what is asked for an adapter?
+fn is_adapter(weights: Option<&str>, entries: &[Entry]) -> bool {
+    match weights {
+        Some(file) => is_of_adapter(file, entries),
+        None => checkpoint::is_adapter(entries),
+    }
+}
+
+/// The adapter at a path, with what to call it: a folder with one, or one of its files; `None` where it is something
+/// else.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn adapter(path: &Path) -> Result<Option<(Adapter, String)>, Error> {
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    let (folder, file) = if path.is_dir() {
+        (path, None)
+    } else {
+        let parent = path.parent().filter(|parent| *parent != Path::new(""));
+        (parent.unwrap_or(Path::new(".")), Some(file.as_ref()))
+    };
+    let collection = LocalFolder::new(folder);
+    let entries = collection.entries().unwrap_or_default();
+    if !is_adapter(file, &entries) {
+        return Ok(None);
+    }
+    let name = title(&folder.join(checkpoint::ADAPTER));
+    let adapter = checkpoint::adapter(&collection).map_err(|error| told(error, folder))?;
+    Ok(Some((adapter, name)))
 }
 
 /// The one GGUF model of a folder; `None` where there are no such files.

@@ -1,20 +1,15 @@
 //! Which files a model consists of, by their names and sizes.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use super::access::{Collection as _, Entry, LocalFolder};
-use super::gguf;
+use super::{checkpoint, gguf};
 
 /// The files of the model at a path: the parts of a split file, or what a folder holds of configuration and weights.
 /// What cannot be listed is left out.
 pub fn of(path: &Path) -> Vec<Entry> {
     if path.is_dir() {
-        let entries = LocalFolder::new(path).entries().unwrap_or_default();
-        return entries
-            .into_iter()
-            .filter(|entry| is_of_model(&entry.name))
-            .collect();
+        return of_folder(path, None);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let folder = path
@@ -34,15 +29,27 @@ pub fn of(path: &Path) -> Vec<Entry> {
             })
             .collect();
     }
-    if !gguf::is_named(path) {
-        // A configuration or a part of a checkpoint stands for its folder.
-        return folder.map_or_else(Vec::new, of);
+    if !gguf::is_meant(path) {
+        return of_folder(folder.unwrap_or(Path::new(".")), Some(&name));
     }
     let size = path.metadata().map_or(0, |metadata| metadata.len());
     vec![Entry {
         name: name.into_owned(),
         bytes: size,
     }]
+}
+
+/// The files of the checkpoint that a folder is, or that a file in it stands for; where there is none, the GGUF files of
+/// the folder.
+fn of_folder(path: &Path, file: Option<&str>) -> Vec<Entry> {
+    let folder = LocalFolder::new(path);
+    let files = checkpoint::files(&folder, file).unwrap_or_default();
+    if !files.is_empty() || file.is_some() {
+        return files;
+    }
+    let mut entries = folder.entries().unwrap_or_default();
+    entries.retain(|entry| gguf::is_named(Path::new(&entry.name)));
+    entries
 }
 
 /// What stands before the number of a part ("model-"), and the count of parts as written ("00009").
@@ -56,16 +63,6 @@ pub(super) fn split(name: &str) -> Option<(&str, &str)> {
 /// Five digits, as llama.cpp writes them (0.6.0-dev `src/llama.cpp`, `llama_split_path`).
 fn is_number(text: &str) -> bool {
     text.len() == 5 && text.bytes().all(|digit| digit.is_ascii_digit())
-}
-
-fn is_of_model(name: &str) -> bool {
-    let ending = Path::new(name).extension();
-    let ending = ending.map(OsStr::to_ascii_lowercase);
-    match ending.as_ref().and_then(|ending| ending.to_str()) {
-        Some("json") => !name.contains("token") && !name.contains("vocab"),
-        Some(ending) => ["safetensors", "bin", "pth", "pt", "gguf"].contains(&ending),
-        None => false,
-    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,11 @@ pub mod files;
 pub mod gguf;
 pub mod hub;
 pub mod library;
+mod part;
 mod place;
 
 pub use beside::attached;
+pub use part::{Part, part};
 pub use place::{place, placed, placed_files, rewrite};
 
 use std::io::ErrorKind;

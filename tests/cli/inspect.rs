@@ -101,3 +101,70 @@ fn a_file_that_is_no_model_is_told_as_what_it_is() {
         assert!(!out(&output).contains('\u{9b}'));
     }
 }
+
+/// A safetensors file with one tensor of so many numbers (its length, its header, its bytes).
+fn safetensors(name: &str, count: usize) -> Vec<u8> {
+    let end = 4 * count;
+    let header =
+        format!(r#"{{"{name}":{{"dtype":"F32","shape":[{count}],"data_offsets":[0,{end}]}}}}"#);
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.resize(bytes.len() + end, 0);
+    bytes
+}
+
+#[test]
+fn an_adapter_is_told_by_its_folder_and_by_its_files() {
+    let folder = folder();
+    let adapter = folder.path().join("my-lora");
+    std::fs::create_dir(&adapter).expect("a folder");
+    let config = r#"{"peft_type": "LORA", "r": 16, "target_modules": ["q_proj", "v_proj"],
+        "base_model_name_or_path": "Qwen/Qwen3-8B\u001b[31m"}"#;
+    std::fs::write(adapter.join("adapter_config.json"), config).expect("written");
+    let weights = safetensors("base.layers.0.q_proj.lora_A.weight", 64);
+    std::fs::write(adapter.join("adapter_model.safetensors"), weights).expect("written");
+    for path in [
+        adapter.clone(),
+        adapter.join("adapter_config.json"),
+        adapter.join("adapter_model.safetensors"),
+    ] {
+        let path = path.to_str().expect("UTF-8");
+        let output = plimsoll(&["inspect", path]);
+        assert_eq!(code(&output), 0, "{path}: {}", err(&output));
+        let text = out(&output);
+        for words in [
+            "my-lora · LORA",
+            "no model but: adapter, 64 elements",
+            "Qwen/Qwen3-8B",
+            "q_proj, v_proj",
+            "adapter_model.safetensors",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+        let output = plimsoll(&["inspect", path, "--json", "--full"]);
+        let value: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+        assert_eq!(value["what"], "adapter");
+        assert_eq!(value["hyper_parameters"]["r"], 16);
+        assert_eq!(value["tensor_bytes"], 256);
+        assert_eq!(value["tensors"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[test]
+fn a_file_of_weights_is_told_alone_and_without_an_empty_type() {
+    let folder = folder();
+    for (name, count) in [("a", 10), ("b", 20)] {
+        let path = folder.path().join(format!("{name}.safetensors"));
+        std::fs::write(path, safetensors("x.weight", count)).expect("written");
+    }
+    let path = folder.path().join("a.safetensors");
+    let output = plimsoll(&["inspect", path.to_str().expect("UTF-8"), "--full"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let text = out(&output);
+    assert_eq!(text.lines().next(), Some("a"));
+    assert!(
+        text.contains("x.weight") && !text.contains("b.safetensors"),
+        "{text}"
+    );
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::inspect::{Certainty, Figure, Inspection};
-use plimsoll::model::{Checkpoint, Container, FileTensor, Model};
+use plimsoll::model::{Checkpoint, Container, FileTensor, Model, TensorRole};
 use plimsoll::quant::Type;
 use plimsoll::source::access::Entry;
 use plimsoll::units::Bytes;
@@ -92,6 +92,7 @@ fn tensor(name: &str, shape: [u64; 4], kind: Type) -> FileTensor {
         kind: Some(kind),
         type_name: Cow::Borrowed(if kind == Type::F16 { "f16" } else { "f32" }),
         bytes: Bytes::new(shape.iter().product::<u64>() * if kind == Type::F16 { 2 } else { 4 }),
+        role: TensorRole::Parameters,
     }
 }
 
@@ -158,6 +159,7 @@ fn packed_weights_are_counted_by_the_configuration() {
         Type::F32,
     );
     packed.kind = None;
+    packed.role = TensorRole::Opaque;
     packed.type_name = Cow::Borrowed("I32");
     let inspection = Inspection::new(&opened(Container::Safetensors, vec![packed]), Vec::new());
     assert_eq!(
@@ -175,6 +177,7 @@ fn archives_are_counted_by_the_configuration() {
         kind: None,
         type_name: Cow::Borrowed("PyTorch"),
         bytes: Bytes::from_gib(15),
+        role: TensorRole::Opaque,
     };
     let inspection = Inspection::new(&opened(Container::PyTorch, vec![archive]), Vec::new());
     assert_eq!(inspection.certainty, Certainty::Configuration);

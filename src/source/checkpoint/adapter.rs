@@ -7,12 +7,21 @@ use serde_json::Value;
 use super::error::{Error, Reason};
 use super::{LIMIT, header, tensors, text};
 use crate::model::{Checkpoint, Container};
-use crate::source::access::Collection;
+use crate::source::access::{Collection, Entry};
 
 /// What describes an adapter.
 pub const CONFIG: &str = "adapter_config.json";
 
 const WEIGHTS: &str = "adapter_model.safetensors";
+
+/// The same as PyTorch's archive, from before safetensors.
+const ARCHIVE: &str = "adapter_model.bin";
+
+/// Is this a file of an adapter: by its own name, or as weights that an adapter's configuration lies beside?
+pub fn is_of_adapter(file: &str, entries: &[Entry]) -> bool {
+    let configured = || entries.iter().any(|entry| entry.name == CONFIG);
+    file == CONFIG || [WEIGHTS, ARCHIVE].contains(&file) && (entries.is_empty() || configured())
+}
 
 /// An adapter for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +72,11 @@ pub fn adapter(collection: &dyn Collection) -> Result<Adapter, Error> {
         assumptions: Vec::new(),
     };
     match weights(collection) {
-        Ok(checkpoint) => adapter.checkpoint = checkpoint.map(Arc::new),
+        Ok(Some((checkpoint, newer))) => {
+            adapter.checkpoint = Some(Arc::new(checkpoint));
+            adapter.assumptions.extend(newer);
+        }
+        Ok(None) => {}
         Err(error) => adapter
             .assumptions
             .push(format!("The adapter's weights cannot be used: {error}.")),
@@ -71,10 +84,16 @@ pub fn adapter(collection: &dyn Collection) -> Result<Adapter, Error> {
     Ok(adapter)
 }
 
-fn weights(collection: &dyn Collection) -> Result<Option<Checkpoint>, Error> {
+/// The tensors, and what is to be said of them.
+fn weights(collection: &dyn Collection) -> Result<Option<(Checkpoint, Option<String>)>, Error> {
     let entries = collection.entries().map_err(Error::Listing)?;
-    if !entries.iter().any(|entry| entry.name == WEIGHTS) {
-        return Ok(None);
+    let find = |name: &str| entries.iter().find(|entry| entry.name == name);
+    if find(WEIGHTS).is_none() {
+        let archive = find(ARCHIVE).map(|archive| {
+            let tensors = super::archives(std::slice::from_ref(archive), None);
+            Checkpoint::new(Container::PyTorch, None, tensors)
+        });
+        return Ok(archive.map(|archive| (archive, None)));
     }
     let of_weights = |reason: Reason| reason.of(WEIGHTS);
     let file = collection
@@ -82,12 +101,9 @@ fn weights(collection: &dyn Collection) -> Result<Option<Checkpoint>, Error> {
         .map_err(|error| of_weights(error.into()))?;
     let stored = header::read(file.as_ref()).map_err(of_weights)?;
     let label = tensors::main_type(&stored);
-    let tensors = tensors::of(&stored, None).0;
-    Ok(Some(Checkpoint::new(
-        Container::Safetensors,
-        label,
-        tensors,
-    )))
+    let tensors = tensors::of(&stored, None);
+    let checkpoint = Checkpoint::new(Container::Safetensors, label, tensors);
+    Ok(Some((checkpoint, tensors::newer(&stored))))
 }
 
 /// `r`, and what single modules have instead.

@@ -1,6 +1,7 @@
 use std::io;
 
 use crate::model;
+use crate::plain::quoted;
 use crate::units::Bytes;
 
 /// Why the files of a folder are no model: which file, and what is wrong with it.
@@ -10,7 +11,7 @@ pub enum Error {
     #[error("the files cannot be listed: {0}")]
     Listing(io::Error),
     /// One of the files is not as it should be.
-    #[error("`{}` {reason}", shown(.file))]
+    #[error("`{}` {reason}", quoted(.file))]
     File {
         /// Its name, as written.
         file: String,
@@ -26,7 +27,7 @@ pub enum Error {
         reason: model::Error,
     },
     /// The same tensor in two files.
-    #[error("the tensor `{}` is there twice", shown(.0))]
+    #[error("the tensor `{}` is there twice", quoted(.0))]
     Twice(String),
     /// More tensors than any model has.
     #[error("there are more than {TENSORS} tensors")]
@@ -107,10 +108,4 @@ impl Reason {
             reason: self,
         }
     }
-}
-
-/// A name from a file, short and without what would move a terminal's cursor.
-pub(super) fn shown(name: &str) -> String {
-    let short: String = name.chars().take(80).collect();
-    short.escape_debug().to_string()
 }

@@ -15,44 +15,117 @@ pub(super) struct Set {
     pub(super) total_size: Option<u64>,
 }
 
+impl Set {
+    fn has(&self, file: &str) -> bool {
+        self.files.iter().any(|entry| entry.name == file)
+    }
+}
+
 const ADAPTER: &str = "adapter_model.";
+
+/// Names of whole copies, the first one first.
+const COPIES: [(Container, &str, &str); 4] = [
+    (Container::Safetensors, ".safetensors", "model"),
+    (Container::Safetensors, ".safetensors", "consolidated"),
+    (Container::PyTorch, ".bin", "pytorch_model"),
+    (Container::PyTorch, ".pth", "consolidated"),
+];
 
 /// The weights among files, where there are any.
 pub(super) fn choose(collection: &dyn Collection, entries: &[Entry]) -> Result<Option<Set>, Error> {
-    let copies = [
-        (Container::Safetensors, ".safetensors", "model"),
-        (Container::Safetensors, ".safetensors", "consolidated"),
-        (Container::PyTorch, ".bin", "pytorch_model"),
-        (Container::PyTorch, ".pth", "consolidated"),
-    ];
+    if let Some(set) = copy(collection, entries, |_| true)? {
+        return Ok(Some(set));
+    }
+    let files = others(entries);
+    Ok((!files.is_empty()).then_some(Set {
+        container: Container::Safetensors,
+        files,
+        total_size: None,
+    }))
+}
+
+/// Weights that somebody asks for by the name of a file.
+pub(super) enum Asked {
+    /// A copy of the weights that the configuration describes.
+    Copy(Set),
+    /// A file that only lies beside them.
+    Alone(Set),
+}
+
+/// The weights that a file stands for: the copy it is a part of, or itself; `None` where there is no such file.
+pub(super) fn asked(
+    collection: &dyn Collection,
+    entries: &[Entry],
+    file: &str,
+) -> Result<Option<Asked>, Error> {
+    let Some(entry) = entries.iter().find(|entry| entry.name == file) else {
+        return Ok(None);
+    };
+    match copy(collection, entries, |set| set.has(file)) {
+        Ok(Some(set)) => return Ok(Some(Asked::Copy(set))),
+        Err(error) if is_of_copy(file) => return Err(error),
+        Ok(None) | Err(_) => {}
+    }
+    let archive = !file.ends_with(".safetensors");
+    let alone = Set {
+        container: if archive {
+            Container::PyTorch
+        } else {
+            Container::Safetensors
+        },
+        files: vec![entry.clone()],
+        total_size: None,
+    };
+    let is_all = matches!(others(entries).as_slice(), [only] if only.name == file)
+        && copy(collection, entries, |_| true).is_ok_and(|copy| copy.is_none());
+    Ok(Some(if is_all {
+        Asked::Copy(alone)
+    } else {
+        Asked::Alone(alone)
+    }))
+}
+
+/// The first whole copy that is wanted.
+fn copy(
+    collection: &dyn Collection,
+    entries: &[Entry],
+    wanted: impl Fn(&Set) -> bool,
+) -> Result<Option<Set>, Error> {
     let mut incomplete = None;
-    for (container, ending, stem) in copies {
+    for (container, ending, stem) in COPIES {
         match named(collection, entries, ending, stem) {
             Ok(Some((files, total_size))) => {
-                return Ok(Some(Set {
+                let set = Set {
                     container,
                     files,
                     total_size,
-                }));
+                };
+                if wanted(&set) {
+                    return Ok(Some(set));
+                }
             }
             Ok(None) => {}
             // Another copy may be whole.
             Err(error) => incomplete = incomplete.or(Some(error)),
         }
     }
-    if let Some(error) = incomplete {
-        return Err(error);
-    }
-    let others = entries
-        .iter()
-        .filter(|entry| is_weights(&entry.name))
-        .cloned();
-    let files: Vec<Entry> = others.collect();
-    Ok((!files.is_empty()).then_some(Set {
-        container: Container::Safetensors,
-        files,
-        total_size: None,
-    }))
+    incomplete.map_or(Ok(None), Err)
+}
+
+/// Is this the name of a file of a copy?
+fn is_of_copy(file: &str) -> bool {
+    COPIES.iter().any(|(_, ending, stem)| {
+        let middle = file
+            .strip_prefix(stem)
+            .and_then(|rest| rest.strip_suffix(ending));
+        middle.is_some_and(|middle| middle.is_empty() || is_number_of(middle))
+    })
+}
+
+/// Weights that are no copy by their names.
+fn others(entries: &[Entry]) -> Vec<Entry> {
+    let others = entries.iter().filter(|entry| is_weights(&entry.name));
+    others.cloned().collect()
 }
 
 /// safetensors of any other name in the folder itself.

@@ -1,12 +1,19 @@
 //! Headers of safetensors files. The `safetensors` crate checks that tensors lie one after the other and are as large
 //! as their shape and type make them; how large a header may be, and whether the file is as long as it says, is
-//! checked here, because the crate wants the whole file in memory for that.
+//! checked here, because the crate wants the whole file in memory for that. A tensor of a type that the crate does not
+//! know is shown to it as the bytes that the header gives the tensor.
+
+use std::collections::HashMap;
+use std::fmt;
 
 use safetensors::Dtype;
-use safetensors::tensor::Metadata;
+use safetensors::tensor::{Metadata, TensorInfo};
+use serde::de::value::{Error as NoType, StrDeserializer};
+use serde::de::{Deserialize, Deserializer, IntoDeserializer as _, MapAccess, Visitor};
 
-use super::error::{Reason, shown};
+use super::error::Reason;
 use super::text;
+use crate::plain::{one_line, quoted};
 use crate::source::access::RandomAccess;
 use crate::units::Bytes;
 
@@ -23,19 +30,94 @@ const FIRST: u64 = 256 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stored {
     pub(super) name: String,
-    pub(super) dtype: Dtype,
+    pub(super) dtype: ElementType,
     /// Slowest dimension first.
     pub(super) shape: Vec<u64>,
     pub(super) bytes: u64,
 }
 
+/// How elements are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ElementType {
+    /// A type of the format.
+    Known(Dtype),
+    /// A newer one, by its name in the header.
+    Newer(String),
+}
+
+impl ElementType {
+    fn of(name: &str) -> Self {
+        let named: StrDeserializer<'_, NoType> = name.into_deserializer();
+        Dtype::deserialize(named).map_or_else(|_| Self::Newer(quoted(name)), Self::Known)
+    }
+
+    pub(super) fn known(&self) -> Option<Dtype> {
+        match self {
+            Self::Known(dtype) => Some(*dtype),
+            Self::Newer(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ElementType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(dtype) => dtype.fmt(formatter),
+            Self::Newer(name) => formatter.write_str(name),
+        }
+    }
+}
+
+/// A header as it is written.
+struct Header {
+    tensors: Vec<(String, Written)>,
+}
+
+/// A tensor as it is written.
+#[derive(serde::Deserialize)]
+struct Written {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: (usize, usize),
+}
+
+impl<'de> Deserialize<'de> for Header {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Header;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a map of tensors")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header, A::Error> {
+                let mut tensors = Vec::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "__metadata__" {
+                        // Texts by name, which nothing here needs.
+                        map.next_value::<Option<HashMap<String, String>>>()?;
+                    } else {
+                        tensors.push((name, map.next_value()?));
+                    }
+                }
+                Ok(Header { tensors })
+            }
+        }
+
+        deserializer.deserialize_map(Entries)
+    }
+}
+
 /// The tensors of a file in the order of their bytes.
 pub(super) fn read(file: &dyn RandomAccess) -> Result<Vec<Stored>, Reason> {
     let header = bytes(file)?;
-    let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| unsound(&error))?;
-    let described = LENGTH
-        .saturating_add(header.len() as u64)
-        .saturating_add(metadata.data_len() as u64);
+    let length = header.len() as u64;
+    let written: Header = serde_json::from_slice(&header).map_err(|error| unsound(&error))?;
+    drop(header);
+    let (tensors, data) = checked(written)?;
+    let described = LENGTH.saturating_add(length).saturating_add(data);
     let held = file.size();
     if held < described {
         return Err(Reason::Truncated {
@@ -48,26 +130,44 @@ pub(super) fn read(file: &dyn RandomAccess) -> Result<Vec<Stored>, Reason> {
             bytes: held - described,
         });
     }
-    metadata
-        .offset_keys()
-        .into_iter()
-        .map(|name| stored(&metadata, name))
-        .collect()
+    Ok(tensors)
 }
 
-fn stored(metadata: &Metadata, name: String) -> Result<Stored, Reason> {
-    if name.chars().any(char::is_control) {
-        return Err(Reason::Name(shown(&name)));
+/// The tensors in the order of their bytes, and how many bytes they have: one after the other, each as large as its
+/// shape and type make it.
+fn checked(mut header: Header) -> Result<(Vec<Stored>, u64), Reason> {
+    let mut tensors = Vec::with_capacity(header.tensors.len());
+    let mut infos = Vec::with_capacity(header.tensors.len());
+    header
+        .tensors
+        .sort_by_key(|(_, written)| written.data_offsets);
+    for (name, written) in header.tensors {
+        if name.chars().any(char::is_control) {
+            return Err(Reason::Name(quoted(&name)));
+        }
+        let (from, to) = written.data_offsets;
+        let dtype = ElementType::of(&written.dtype);
+        tensors.push(Stored {
+            name: name.clone(),
+            shape: written.shape.iter().map(|edge| *edge as u64).collect(),
+            bytes: to.saturating_sub(from) as u64,
+            dtype: dtype.clone(),
+        });
+        let (dtype, shape) = match dtype {
+            ElementType::Known(dtype) => (dtype, written.shape),
+            ElementType::Newer(_) => (Dtype::U8, vec![to.saturating_sub(from)]),
+        };
+        let info = TensorInfo {
+            dtype,
+            shape,
+            data_offsets: (from, to),
+        };
+        infos.push((name, info));
     }
-    let info = metadata.info(&name);
-    let info = info.ok_or_else(|| Reason::Unsound("it has a tensor twice".to_owned()))?;
-    let (from, to) = info.data_offsets;
-    Ok(Stored {
-        dtype: info.dtype,
-        shape: info.shape.iter().map(|edge| *edge as u64).collect(),
-        bytes: to.saturating_sub(from) as u64,
-        name,
-    })
+    let unsound =
+        |error: safetensors::SafeTensorError| Reason::Unsound(one_line(&error.to_string()));
+    let metadata = Metadata::new(None, infos).map_err(unsound)?;
+    Ok((tensors, metadata.data_len() as u64))
 }
 
 /// The header, without the length before it.
@@ -119,7 +219,7 @@ fn bytes(file: &dyn RandomAccess) -> Result<Vec<u8>, Reason> {
 fn unsound(error: &serde_json::Error) -> Reason {
     match text::sound(error) {
         // The line is always the first.
-        Reason::Json(reason) => Reason::Unsound(shown(&reason)),
+        Reason::Json(reason) => Reason::Unsound(one_line(&reason)),
         other => other,
     }
 }

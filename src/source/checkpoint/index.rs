@@ -9,6 +9,7 @@ use serde::de::{self, MapAccess, Visitor};
 
 use super::error::Reason;
 use super::text;
+use crate::plain::quoted;
 use crate::source::access::Collection;
 
 /// Most bytes of an index. That of DeepSeek-R1, with 91,991 tensors, has nine million.
@@ -42,7 +43,7 @@ impl Index {
         let index: Self = serde_json::from_str(&text).map_err(|error| text::sound(&error))?;
         for file in &index.weight_map.0 {
             if !is_plain(file) {
-                return Err(Reason::Outside(super::error::shown(file)));
+                return Err(Reason::Outside(quoted(file)));
             }
         }
         if index.weight_map.0.is_empty() {

@@ -21,11 +21,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use adapter::{Adapter, CONFIG as ADAPTER, adapter};
+pub use adapter::{Adapter, CONFIG as ADAPTER, adapter, is_of_adapter};
 pub use error::{Error, Reason};
 
 use super::access::{Collection, Entry};
-use crate::model::{self, Checkpoint, Container, Encoder, FileTensor, Model, Quantization};
+use crate::model::{
+    self, Checkpoint, Container, Encoder, FileTensor, Model, Quantization, TensorRole,
+};
 use crate::units::Bytes;
 use header::Stored;
 
@@ -48,6 +50,8 @@ pub struct Weights {
     pub checkpoint: Arc<Checkpoint>,
     /// The files they are in.
     pub files: Vec<Entry>,
+    /// What had to be assumed of the tensors, each a whole sentence.
+    pub assumptions: Vec<String>,
 }
 
 /// Does a folder hold an adapter rather than a model?
@@ -72,13 +76,59 @@ pub fn model(
     overrides: &Map<String, Value>,
 ) -> Result<Model, Error> {
     let entries = collection.entries().map_err(Error::Listing)?;
-    let (file, config) = description(collection, &entries)?;
+    let chosen = files::choose(collection, &entries);
+    of_set(collection, &entries, name, overrides, chosen)
+}
+
+/// The model that a file of weights in a folder stands for: that of the folder where the file is a part of one of its
+/// copies, else what this file alone holds.
+///
+/// # Errors
+/// As [`model`].
+pub fn model_of_file(
+    collection: &dyn Collection,
+    file: &str,
+    name: &str,
+    overrides: &Map<String, Value>,
+) -> Result<Model, Error> {
+    let entries = collection.entries().map_err(Error::Listing)?;
+    match files::asked(collection, &entries, file) {
+        Ok(Some(files::Asked::Alone(set))) => {
+            let weights = of_files(collection, set, &Value::Null)?;
+            let reason = "it is none of the files that the configuration beside it describes";
+            Ok(only_weights(stem(file), &Value::Null, reason, weights))
+        }
+        Ok(Some(files::Asked::Copy(set))) => {
+            of_set(collection, &entries, name, overrides, Ok(Some(set)))
+        }
+        Ok(None) => model(collection, name, overrides),
+        Err(error) => of_set(collection, &entries, name, overrides, Err(error)),
+    }
+}
+
+/// A file's name without its ending.
+pub(super) fn stem(file: &str) -> &str {
+    file.rsplit_once('.').map_or(file, |(stem, _)| stem)
+}
+
+/// The model that a folder describes, with these weights of it.
+fn of_set(
+    collection: &dyn Collection,
+    entries: &[Entry],
+    name: &str,
+    overrides: &Map<String, Value>,
+    set: Result<Option<files::Set>, Error>,
+) -> Result<Model, Error> {
+    let (file, config) = description(collection, entries)?;
     let model = describe(name, file, &config, overrides);
     if !overrides.is_empty() {
         // The files are no longer those of this model.
         return model;
     }
-    let weights = weights_among(collection, &entries, &config);
+    let weights = set.and_then(|set| {
+        set.map(|set| of_files(collection, set, &config))
+            .transpose()
+    });
     match model {
         Ok(model) => Ok(with_weights(model, &config, weights)),
         Err(Error::Model { file, reason }) if is_unknown(&reason) => match weights {
@@ -115,8 +165,7 @@ fn description(
 /// A configuration that says nothing of layers, rather than something that cannot be.
 fn is_unknown(reason: &model::Error) -> bool {
     match reason {
-        model::Error::Family { .. } => true,
-        model::Error::Missing { field } => field == "model_type",
+        model::Error::Family { .. } | model::Error::Missing { .. } => true,
         _ => false,
     }
 }
@@ -124,6 +173,8 @@ fn is_unknown(reason: &model::Error) -> bool {
 /// A model of which nothing is known but its weights.
 fn only_weights(name: &str, config: &Value, reason: &str, weights: Weights) -> Model {
     let kind = config.get("model_type").and_then(Value::as_str);
+    let mut assumptions = vec![format!("Nothing but the weights is counted: {reason}.")];
+    assumptions.extend(weights.assumptions);
     let model = Model {
         name: name.to_owned(),
         model_type: kind.unwrap_or_default().to_owned(),
@@ -133,13 +184,14 @@ fn only_weights(name: &str, config: &Value, reason: &str, weights: Weights) -> M
         }),
         quantization: model::quantization_of(config),
         checkpoint: Some(weights.checkpoint),
-        assumptions: vec![format!("Nothing but the weights is counted: {reason}.")],
+        assumptions,
         ..Model::default()
     };
     model.sealed()
 }
 
-/// The weights of a folder without a configuration, or of one file in it; `None` where there are none.
+/// The weights of a folder without a configuration, or those that one file in it stands for; `None` where there are
+/// none.
 ///
 /// # Errors
 /// What is wrong with one of their files.
@@ -148,13 +200,67 @@ pub fn undescribed(
     file: Option<&str>,
     name: &str,
 ) -> Result<Option<Model>, Error> {
-    let mut entries = collection.entries().map_err(Error::Listing)?;
-    if let Some(file) = file {
-        entries.retain(|entry| entry.name == file);
-    }
-    let weights = weights_among(collection, &entries, &Value::Null)?;
+    let entries = collection.entries().map_err(Error::Listing)?;
+    let set = match file {
+        None => files::choose(collection, &entries)?,
+        Some(file) => {
+            let asked = files::asked(collection, &entries, file)?;
+            asked.map(|(files::Asked::Copy(set) | files::Asked::Alone(set))| set)
+        }
+    };
+    let Some(set) = set else {
+        return Ok(None);
+    };
+    let weights = of_files(collection, set, &Value::Null)?;
     let reason = "there is no config.json beside them";
-    Ok(weights.map(|weights| only_weights(name, &Value::Null, reason, weights)))
+    Ok(Some(only_weights(name, &Value::Null, reason, weights)))
+}
+
+/// The files that a model is read from: what describes it, and its weights. Of a folder all of them, or those that one
+/// file in it stands for; where the weights are not all there, every file that looks like weights.
+///
+/// # Errors
+/// The list cannot be had.
+pub fn files(collection: &dyn Collection, file: Option<&str>) -> std::io::Result<Vec<Entry>> {
+    let mut entries = collection.entries()?;
+    let adapter = match file {
+        Some(file) => adapter::is_of_adapter(file, &entries),
+        None => is_adapter(&entries),
+    };
+    if adapter {
+        entries.retain(|entry| adapter::is_of_adapter(&entry.name, &[]));
+        return Ok(entries);
+    }
+    // A file that describes stands for its folder.
+    let file = file.filter(|file| is_weights(file));
+    let set = match file {
+        Some(file) => files::asked(collection, &entries, file),
+        None => files::choose(collection, &entries).map(|set| set.map(files::Asked::Copy)),
+    };
+    let (described, set) = match set {
+        Ok(Some(files::Asked::Alone(set))) => (false, Some(set)),
+        Ok(Some(files::Asked::Copy(set))) => (true, Some(set)),
+        Ok(None) => (true, None),
+        Err(_) => {
+            entries.retain(|entry| is_description(&entry.name) || is_weights(&entry.name));
+            return Ok(entries);
+        }
+    };
+    entries.retain(|entry| {
+        let own = set.as_ref().is_some_and(|set| set.files.contains(entry));
+        own || described && is_description(&entry.name)
+    });
+    Ok(entries)
+}
+
+fn is_description(name: &str) -> bool {
+    [CONFIG, PARAMS, MODEL_OPT].contains(&name) || name.ends_with(".index.json")
+}
+
+/// Has a file the ending of weights?
+pub fn is_weights(name: &str) -> bool {
+    const ENDINGS: [&str; 3] = [".safetensors", ".bin", ".pth"];
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// The model of a configuration alone.
@@ -194,34 +300,35 @@ fn configuration(collection: &dyn Collection, file: &str) -> Result<Value, Error
 /// What is wrong with one of their files.
 pub fn weights(collection: &dyn Collection, config: &Value) -> Result<Option<Weights>, Error> {
     let entries = collection.entries().map_err(Error::Listing)?;
-    weights_among(collection, &entries, config)
+    let set = files::choose(collection, &entries)?;
+    set.map(|set| of_files(collection, set, config)).transpose()
 }
 
-fn weights_among(
+fn of_files(
     collection: &dyn Collection,
-    entries: &[Entry],
+    set: files::Set,
     config: &Value,
-) -> Result<Option<Weights>, Error> {
-    let Some(set) = files::choose(collection, entries)? else {
-        return Ok(None);
-    };
+) -> Result<Weights, Error> {
+    let mut assumptions = Vec::new();
     let checkpoint = match set.container {
         Container::Safetensors => {
             let stored = stored(collection, &set.files)?;
+            assumptions.extend(tensors::newer(&stored));
             let quantization = model::quantization_of(config);
             let label = quantization.as_ref().map(Quantization::label);
-            let (tensors, parameters) = tensors::of(&stored, quantization.as_ref());
+            let tensors = tensors::of(&stored, quantization.as_ref());
             let label = label.or_else(|| tensors::main_type(&stored));
-            Checkpoint::new(set.container, label, tensors).with_parameters(parameters)
+            Checkpoint::new(set.container, label, tensors)
         }
         Container::PyTorch | Container::Gguf => {
             Checkpoint::new(set.container, None, archives(&set.files, set.total_size))
         }
     };
-    Ok(Some(Weights {
+    Ok(Weights {
         checkpoint: Arc::new(checkpoint),
         files: set.files,
-    }))
+        assumptions,
+    })
 }
 
 /// The tensors of all files, each once.
@@ -263,6 +370,7 @@ fn archives(files: &[Entry], total_size: Option<u64>) -> Vec<FileTensor> {
         kind: None,
         type_name: Cow::Borrowed("archive"),
         bytes: of_file(file),
+        role: TensorRole::Opaque,
     };
     files.iter().map(tensor).collect()
 }
@@ -278,6 +386,7 @@ fn with_weights(
         Ok(Some(weights)) => {
             model = published::told(model, config, &weights.checkpoint);
             model.checkpoint = Some(weights.checkpoint);
+            model.assumptions.extend(weights.assumptions);
         }
         Err(error) => model.assumptions.push(format!(
             "The files of weights cannot be used, so that weights are counted from the configuration: {error}."

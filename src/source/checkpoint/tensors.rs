@@ -1,42 +1,72 @@
 //! From headers of safetensors to tensors of a checkpoint.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use safetensors::Dtype;
 
 use super::header::Stored;
 use super::unpack::{Role, Roles};
-use crate::model::{FileTensor, Quantization, product};
+use crate::model::{FileTensor, Quantization, TensorRole};
 use crate::quant::Type;
 use crate::units::Bytes;
 
-/// The tensors with what they stand for, and how many parameters they are.
-pub(super) fn of(stored: &[Stored], quantization: Option<&Quantization>) -> (Vec<FileTensor>, u64) {
+/// The tensors with what they stand for.
+pub(super) fn of(stored: &[Stored], quantization: Option<&Quantization>) -> Vec<FileTensor> {
     let roles = Roles::new(quantization, stored);
-    let mut parameters: u64 = 0;
-    let tensors = stored.iter().map(|stored| {
+    let tensor = |stored: &Stored| {
         let role = roles.of(stored);
-        let (shape, count) = match role {
-            Role::Plain => (stored.shape.clone(), product(&stored.shape)),
+        let kind = stored.dtype.known().and_then(kind);
+        let (shape, kind, role) = match role {
             Role::Packed {
                 parameters,
                 dimension,
-            } => (unpacked(&stored.shape, parameters, dimension), parameters),
-            Role::Beside => (stored.shape.clone(), 0),
+            } => (
+                Cow::Owned(unpacked(&stored.shape, parameters, dimension)),
+                None,
+                TensorRole::Parameters,
+            ),
+            Role::Plain => (Cow::Borrowed(&stored.shape), kind, TensorRole::Parameters),
+            Role::Beside => (Cow::Borrowed(&stored.shape), kind, TensorRole::Beside),
+            Role::Opaque => (Cow::Borrowed(&stored.shape), kind, TensorRole::Opaque),
         };
-        parameters = parameters.saturating_add(count);
-        let packed = matches!(role, Role::Packed { .. });
         FileTensor {
             name: stored.name.clone(),
             shape: fastest_first(&shape),
-            kind: kind(stored.dtype).filter(|_| !packed),
+            kind,
             type_name: Cow::Owned(stored.dtype.to_string()),
             bytes: Bytes::new(stored.bytes),
+            role,
         }
-    });
-    let tensors = tensors.collect();
-    (tensors, parameters)
+    };
+    stored.iter().map(tensor).collect()
+}
+
+/// A sentence on the types that are newer than this build; `None` where there are none.
+pub(super) fn newer(stored: &[Stored]) -> Option<String> {
+    /// Most types that are named.
+    const NAMED: usize = 8;
+    let unknown = stored
+        .iter()
+        .filter(|tensor| tensor.dtype.known().is_none());
+    let names: BTreeSet<String> = unknown.map(|tensor| tensor.dtype.to_string()).collect();
+    let listed: Vec<String> = names
+        .iter()
+        .take(NAMED)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let more = names.len().saturating_sub(NAMED);
+    let more = match more {
+        0 => String::new(),
+        _ => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "Tensors are stored in types that are newer than this build ({}{more}): their bytes are those that the \
+             file gives them, their parameters those of their shapes.",
+            listed.join(", ")
+        )
+    })
 }
 
 /// The shape of what is packed: one dimension longer, or a plain count where that is no whole number.

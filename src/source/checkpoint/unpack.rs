@@ -22,7 +22,12 @@ pub(super) enum Role {
     },
     /// Scales, zero points, orders, codebooks: no parameters of the model.
     Beside,
+    /// Packed in a way that nothing describes.
+    Opaque,
 }
+
+/// Last parts of names that only packed weights have.
+const PACKED: [&str; 5] = ["qweight", "W_q", "weight_packed", "trellis", "codes"];
 
 /// Endings of what methods store beside their packed weights: AutoAWQ, AutoGPTQ, compressed-tensors, FP8, Mistral's
 /// FP8, bitsandbytes, ModelOpt, gpt-oss, HQQ, EETQ, AQLM, ExLlama.
@@ -87,13 +92,20 @@ impl<'a> Roles<'a> {
     }
 
     pub(super) fn of(&self, tensor: &Stored) -> Role {
+        let last = tensor.name.rsplit('.').next().unwrap_or_default();
+        // Without a description: several weights of fewer bits in one integer, or one weight in each.
+        let opaque = PACKED.contains(&last) || last == "weight" && is_integer(tensor.dtype.known());
         let Some(quantization) = self.quantization else {
-            return Role::Plain;
+            return if opaque { Role::Opaque } else { Role::Plain };
         };
         if BESIDE.iter().any(|ending| tensor.name.ends_with(ending)) {
             return Role::Beside;
         }
-        self.packed(quantization, tensor).unwrap_or(Role::Plain)
+        match self.packed(quantization, tensor) {
+            Some(role) => role,
+            None if PACKED.contains(&last) => Role::Opaque,
+            None => Role::Plain,
+        }
     }
 
     /// What a tensor holds that is packed, by the last part of its name.
@@ -103,8 +115,8 @@ impl<'a> Roles<'a> {
         let elements = product(&tensor.shape);
         let columns = tensor.shape.len().saturating_sub(1);
         // As many as fit into what they are packed into.
-        let of_bits =
-            |bits: u64| elements.saturating_mul(tensor.dtype.bitsize() as u64) / bits.max(1);
+        let of_bits = |bits: u64| tensor.bytes.saturating_mul(8) / bits.max(1);
+        let dtype = tensor.dtype.known();
         let (parameters, dimension) = match last {
             // AutoGPTQ packs input channels, which are its rows; AutoAWQ packs output channels, its columns.
             "qweight" if quantization.method == Method::Gptq => (of_bits(bits?), 0),
@@ -121,11 +133,11 @@ impl<'a> Roles<'a> {
                 (product(tensor.shape.get(..2)?).saturating_mul(group), 1)
             }
             "weight" => (
-                elements.saturating_mul(self.in_bytes(quantization, stem, tensor.dtype)?),
+                elements.saturating_mul(self.in_bytes(quantization, stem, dtype?)?),
                 columns,
             ),
             // gpt-oss: two FP4 numbers per byte.
-            _ if last.ends_with("_blocks") && tensor.dtype == Dtype::U8 => {
+            _ if last.ends_with("_blocks") && dtype == Some(Dtype::U8) => {
                 (elements.saturating_mul(2), columns)
             }
             _ => return None,
@@ -150,4 +162,21 @@ impl<'a> Roles<'a> {
         };
         Some(count)
     }
+}
+
+fn is_integer(dtype: Option<Dtype>) -> bool {
+    matches!(
+        dtype,
+        Some(
+            Dtype::U8
+                | Dtype::I8
+                | Dtype::U16
+                | Dtype::I16
+                | Dtype::U32
+                | Dtype::I32
+                | Dtype::U64
+                | Dtype::I64
+                | Dtype::F4
+        )
+    )
 }

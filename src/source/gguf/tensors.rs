@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::error::{Reason, shown};
 use super::header::{Header, Info};
-use crate::model::FileTensor;
+use crate::model::{FileTensor, TensorRole};
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -101,5 +101,6 @@ fn described(info: &Info, bytes: Option<u64>) -> FileTensor {
             |kind| Cow::Borrowed(kind.name()),
         ),
         bytes: Bytes::new(bytes.unwrap_or_default()),
+        role: TensorRole::Parameters,
     }
 }

@@ -1,6 +1,7 @@
 //! Folders of Hugging Face: whole ones, quantized ones, broken and hostile ones.
 
 mod adapters;
+mod asked;
 mod folders;
 mod hostile;
 mod packed;

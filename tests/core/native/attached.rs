@@ -24,6 +24,7 @@ fn tensor(name: &str, shape: [u64; 4], kind: Type) -> FileTensor {
         kind: Some(kind),
         type_name: kind.name().into(),
         bytes: kind.shape_bytes(&shape).expect("whole blocks"),
+        role: plimsoll::model::TensorRole::Parameters,
     }
 }
 

@@ -30,6 +30,7 @@ fn predicted(model: &Model, file_type: FileType, imatrix: bool) -> Vec<FileTenso
         kind: Some(row.kind),
         type_name: row.kind.name().into(),
         bytes: row.bytes,
+        role: plimsoll::model::TensorRole::Parameters,
     })
     .collect()
 }

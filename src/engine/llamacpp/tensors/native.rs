@@ -183,6 +183,7 @@ pub(super) fn nearest(stored: &FileTensor) -> Type {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::TensorRole;
     use crate::units::Bytes;
 
     #[test]
@@ -215,6 +216,7 @@ mod tests {
             kind: None,
             type_name: "137".into(),
             bytes: Bytes::new(bytes),
+            role: TensorRole::Parameters,
         };
         // 4.5, 5.5 and 16 bits.
         for (bytes, expected) in [
