@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-pub use error::Error;
+pub use error::{Error, is_circle};
 pub use folders::Folders;
 
 use crate::export::File;

@@ -11,6 +11,8 @@ mod fit;
 mod hostile;
 #[path = "cli/hub.rs"]
 mod hub;
+#[path = "cli/hub_parts.rs"]
+mod hub_parts;
 #[path = "cli/inspect.rs"]
 mod inspect;
 #[path = "cli/lists.rs"]

@@ -78,13 +78,14 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
 }
 
 fn text(library: &Library, models: &[&Found]) -> String {
-    let mut table = Table::new(&["title", "form", ">size", "where", "path"]);
+    let mut table = Table::new(&["title", "what", "form", ">size", "where", "path"]);
     for model in models {
         let mut shelves: Vec<&str> = model.places.iter().map(|place| place.library).collect();
         shelves.dedup();
         table.row([
             one_line(&model.title),
-            model.quant.clone().unwrap_or_default(),
+            model.role.name().to_owned(),
+            one_line(model.quant.as_deref().unwrap_or_default()),
             model.bytes.to_string(),
             shelves.join(", "),
             one_line(&model.path.to_string_lossy()),
@@ -108,6 +109,7 @@ fn found(model: &Found) -> Value {
     let files = model.files.iter().map(|file| text_of(file));
     json!({
         "title": model.title,
+        "what": model.role.name(),
         "kind": model.kind.name(),
         "path": text_of(&model.path),
         "files": files.collect::<Vec<_>>(),

@@ -77,8 +77,24 @@ pub enum Error {
     NoHome,
 }
 
+/// Is it a link that leads, over others or at once, back to itself?
+pub fn is_circle(cause: &io::Error) -> bool {
+    /// What systems call it: `ELOOP` of Linux, of macOS and the BSDs, `ERROR_CANT_RESOLVE_FILENAME` of Windows.
+    const CODE: i32 = if cfg!(windows) {
+        1921
+    } else if cfg!(target_os = "linux") {
+        40
+    } else {
+        62
+    };
+    cause.raw_os_error() == Some(CODE)
+}
+
 /// What the system says, without the number that it has for it.
 fn reason(cause: &io::Error) -> String {
+    if is_circle(cause) {
+        return "this is a link that leads back to itself".to_owned();
+    }
     let text = cause.to_string();
     match text.find(" (os error ") {
         Some(end) => text.get(..end).unwrap_or_default().to_owned(),

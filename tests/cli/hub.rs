@@ -28,7 +28,7 @@ mod server;
 use file::Writer;
 use server::{Asked, Reply, Server};
 
-const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+pub(super) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// A small Llama, its weights in F16.
 fn model() -> Vec<u8> {
@@ -108,17 +108,17 @@ fn written(writer: &Writer) -> Vec<u8> {
 const TENSORS: u64 = 2 * (64_000 + 2 * 4096 + 2 * 2048 + 3 * 8192) + 3 * 256;
 
 /// Files by name.
-type Files = BTreeMap<&'static str, Vec<u8>>;
+pub(super) type Files = BTreeMap<&'static str, Vec<u8>>;
 
 /// Two files of the same model.
-fn two_models() -> Files {
+pub(super) fn two_models() -> Files {
     ["r-Q8_0.gguf", "r-Q4_0.gguf"]
         .map(|name| (name, model()))
         .into()
 }
 
 /// A file of safetensors whose tensors hold nothing but zeros.
-fn shard(tensors: &[(&str, &[u64])]) -> Vec<u8> {
+pub(super) fn shard(tensors: &[(&str, &[u64])]) -> Vec<u8> {
     let mut end = 0;
     let mut header = Map::new();
     for (name, shape) in tensors {
@@ -206,20 +206,20 @@ fn answer(asked: &Asked, files: &Files) -> Reply {
 }
 
 /// A server, and a home of its own for the program.
-struct World {
+pub(super) struct World {
     server: Server,
     home: tempfile::TempDir,
 }
 
 impl World {
-    fn of(files: Files) -> Self {
+    pub(super) fn of(files: Files) -> Self {
         Self {
             server: Server::start(move |asked| answer(asked, &files)),
             home: folder(),
         }
     }
 
-    fn run(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
+    pub(super) fn run(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
         let mut command = command(arguments);
         for name in ["XDG_CACHE_HOME", "HF_HOME", "HOME", "LOCALAPPDATA"] {
             command.env(name, self.home.path());
@@ -241,7 +241,7 @@ impl World {
             .expect("the binary runs")
     }
 
-    fn plan(&self, model: &str) -> String {
+    pub(super) fn plan(&self, model: &str) -> String {
         let path = self.home.path().join("plan.toml");
         let plan = format!(
             "schema = 1\nengine = \"llama.cpp\"\n{model}[machine]\nram_mib = 32768\n\

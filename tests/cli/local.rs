@@ -44,7 +44,23 @@ fn models_of_this_computer_are_listed() {
     tiny += &"\0".repeat(160 - tiny.len());
     write(home.path(), ".lmstudio/models/o/r/Tiny-Q4_K_M.gguf", &tiny);
     write(folders.path(), "checkpoint/config.json", CONFIG);
-    write(folders.path(), "checkpoint/model.safetensors", "0123456789");
+    let header = r#"{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}"#;
+    let length = char::from(u8::try_from(header.len()).expect("short"));
+    let tensors = format!("{length}\0\0\0\0\0\0\0{header}\0\0\0\0");
+    let size = tensors.len();
+    write(folders.path(), "checkpoint/model.safetensors", &tensors);
+    write(folders.path(), "lora/adapter_config.json", r#"{"r": 8}"#);
+    write(
+        folders.path(),
+        "lora/adapter_model.safetensors",
+        &(tensors.clone() + ""),
+    );
+    write(folders.path(), "cut/config.json", CONFIG);
+    write(
+        folders.path(),
+        "cut/model.safetensors",
+        &tensors[..size - 1],
+    );
     write(folders.path(), "late\u{1b}[31m.gguf.part", "GGUF");
     let added = folders.path().to_str().expect("a text");
     let arguments = ["models", "--local", "--folder", added];
@@ -75,11 +91,13 @@ fn models_of_this_computer_are_listed() {
     assert_eq!(
         rows,
         [
-            r#""checkpoint" "safetensors" 10 "Folder""#,
-            r#""Tiny-Q4_K_M" "GGUF" 160 "LM Studio""#,
+            format!(r#""checkpoint" "safetensors" {size} "Folder""#),
+            format!(r#""lora" "safetensors" {size} "Folder""#),
+            r#""Tiny-Q4_K_M" "GGUF" 160 "LM Studio""#.to_owned(),
         ]
     );
-    assert_eq!(list["broken"].as_array().map(Vec::len), Some(1));
+    assert_eq!(list["local"][1]["what"], "adapter");
+    assert_eq!(list["broken"].as_array().map(Vec::len), Some(2));
     let found = at_home(home.path(), &["models", "--local", "tiny", "--json"]);
     assert_eq!(out(&found).matches("\"kind\"").count(), 1);
 }

@@ -10,7 +10,7 @@ use crate::app::theme::GRID;
 use crate::app::widgets;
 use crate::plain::one_line;
 use crate::plan::ModelRef;
-use crate::source::library::{Broken, Found};
+use crate::source::library::{Broken, Found, Role};
 
 use super::context::Inputs;
 
@@ -32,14 +32,13 @@ fn found(model: &Found) -> widgets::Found<ModelRef> {
         places.push(one_line(&place.path.display().to_string()));
     }
     let form = model.quant.as_deref().unwrap_or(model.kind.name());
+    let form = match model.role {
+        Role::Model => one_line(form),
+        Role::Adapter => format!("{}, {}", model.role.name(), one_line(form)),
+    };
     widgets::Found {
         name: one_line(&model.title),
-        remark: format!(
-            "{} · {} · {}",
-            one_line(form),
-            model.bytes,
-            programs.join(", ")
-        ),
+        remark: format!("{} · {} · {}", form, model.bytes, programs.join(", ")),
         stays: false,
         hover: places.join("\n"),
         what: Some(ModelRef {

@@ -3,7 +3,7 @@
 //! checked here, because the crate wants the whole file in memory for that. A tensor of a type that the crate does not
 //! know is shown to it as the bytes that the header gives the tensor.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use safetensors::Dtype;
@@ -163,6 +163,16 @@ fn checked(mut header: Header) -> Result<(Vec<Stored>, u64), Reason> {
             data_offsets: (from, to),
         };
         infos.push((name, info));
+    }
+    let mut names = HashSet::with_capacity(tensors.len());
+    if let Some(twice) = tensors
+        .iter()
+        .find(|tensor| !names.insert(tensor.name.as_str()))
+    {
+        let twice = quoted(&twice.name);
+        return Err(Reason::Unsound(format!(
+            "it has the tensor `{twice}` twice"
+        )));
     }
     let unsound =
         |error: safetensors::SafeTensorError| Reason::Unsound(one_line(&error.to_string()));

@@ -257,6 +257,33 @@ fn is_description(name: &str) -> bool {
     [CONFIG, PARAMS, MODEL_OPT].contains(&name) || name.ends_with(".index.json")
 }
 
+/// The files with the weights of a model or an adapter.
+///
+/// # Errors
+/// Why they are not all there.
+pub fn weights_of(collection: &dyn Collection) -> Result<Vec<Entry>, Error> {
+    let mut entries = collection.entries().map_err(Error::Listing)?;
+    if is_adapter(&entries) {
+        entries.retain(|entry| is_of_adapter(&entry.name, &[]) && entry.name != ADAPTER);
+        return Ok(entries);
+    }
+    let set = files::choose(collection, &entries)?;
+    Ok(set.map(|set| set.files).unwrap_or_default())
+}
+
+/// Why the weights of a folder cannot be used, where they cannot.
+pub fn flaw(collection: &dyn Collection) -> Option<String> {
+    let entries = collection.entries().ok()?;
+    let read = || -> Result<(), Error> {
+        let (_, config) = description(collection, &entries)?;
+        let set = files::choose(collection, &entries)?;
+        set.map(|set| of_files(collection, set, &config))
+            .transpose()?;
+        Ok(())
+    };
+    read().err().map(|error| error.to_string())
+}
+
 /// Has a file the ending of weights?
 pub fn is_weights(name: &str) -> bool {
     const ENDINGS: [&str; 3] = [".safetensors", ".bin", ".pth"];

@@ -9,6 +9,17 @@ use crate::source::access::{LocalFile, RandomAccess as _};
 const SAMPLES: u64 = 16;
 const BYTES: usize = 1024;
 
+/// How the bytes of two models compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// They are the same.
+    Same,
+    /// They are not.
+    Different,
+    /// They should be the same by their digests, and are not.
+    Damaged,
+}
+
 /// What is known of a model's bytes. Samples are taken when they are asked for.
 pub(super) struct Content {
     sha256: Option<String>,
@@ -23,15 +34,23 @@ impl Content {
         }
     }
 
-    /// Are these the bytes of the other, whose files are as many and together as large? Digests decide where both
-    /// are known; otherwise samples spread over each file, its first and last bytes among them.
-    pub(super) fn is(&mut self, files: &[PathBuf], other: &mut Self, others: &[PathBuf]) -> bool {
-        if let (Some(a), Some(b)) = (&self.sha256, &other.sha256) {
-            return a == b;
-        }
-        match (self.samples(files), other.samples(others)) {
-            (Some(a), Some(b)) => a == b,
+    /// Are these the bytes of the other, whose files are as many and together as large? Different digests are
+    /// different contents; otherwise samples spread over each file decide, its first and last bytes among them.
+    pub(super) fn compare(
+        &mut self,
+        files: &[PathBuf],
+        other: &mut Self,
+        others: &[PathBuf],
+    ) -> Compared {
+        let promised = match (&self.sha256, &other.sha256) {
+            (Some(a), Some(b)) if a != b => return Compared::Different,
+            (Some(_), Some(_)) => true,
             _ => false,
+        };
+        match (self.samples(files), other.samples(others)) {
+            (Some(a), Some(b)) if a == b => Compared::Same,
+            _ if promised => Compared::Damaged,
+            _ => Compared::Different,
         }
     }
 

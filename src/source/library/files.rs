@@ -87,10 +87,8 @@ const UNFINISHED: [&str; 6] = [
 fn complain(items: &[Item], scan: &mut Scan<'_>) {
     for item in items {
         match item.kind {
-            ItemKind::BrokenLink if is_weights(&item.name) => {
-                let target = std::fs::read_link(&item.path).unwrap_or_default();
-                let reason = format!("it is a link to {}, which is not there", target.display());
-                scan.broken(&item.path, reason);
+            ItemKind::BrokenLink(broken) if is_weights(&item.name) => {
+                scan.broken(&item.path, broken.reason(&item.path));
             }
             ItemKind::File(bytes) if is_unfinished(&item.name) => {
                 not_finished(&item.path, Bytes::new(bytes), scan);
@@ -102,7 +100,7 @@ fn complain(items: &[Item], scan: &mut Scan<'_>) {
 
 fn is_unfinished(name: &str) -> bool {
     let ended = UNFINISHED.iter().find_map(|end| name.strip_suffix(end));
-    // GPT4All: `incompleteDownloadPath`, gpt4all-chat/src/download.cpp.
+    // GPT4All: `incompleteDownloadPath`, v3.10.0 gpt4all-chat/src/modellist.cpp.
     let named = ended.or_else(|| name.strip_prefix("incomplete-"));
     named.is_some_and(is_weights)
 }

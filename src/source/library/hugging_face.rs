@@ -118,7 +118,7 @@ fn references(
                     named.insert(commit.trim().to_owned(), item.name);
                 }
             }
-            ItemKind::Folder | ItemKind::BrokenLink => {}
+            ItemKind::Folder | ItemKind::BrokenLink(_) => {}
         }
     }
 }

@@ -1,8 +1,9 @@
 //! LM Studio: `models/<owner>/<repository>/<file>` in its home.
 //!
 //! Source: lmstudio-ai/lms `src/modelsFolder.ts` (`downloadsFolder` of `settings.json`), `src/lmstudioPaths.ts`, and
-//! `findLMStudioHome` of lmstudio-js: the home is what `~/.lmstudio-home-pointer` says, else `~/.lmstudio`, else, from
-//! before 0.3.6, `~/.cache/lm-studio`.
+//! `findLMStudioHome` of lmstudio-js: the home is what `~/.lmstudio-home-pointer` says, else the older
+//! `~/.cache/lm-studio` where that is there, else `~/.lmstudio`. All of them are looked at, because a home that was
+//! moved leaves files behind.
 
 use std::path::{Path, PathBuf};
 

@@ -53,7 +53,9 @@ const SHELVES: &[&dyn Shelf] = &[
 pub struct Found {
     /// What to call it.
     pub title: String,
-    /// What it is.
+    /// What it is for.
+    pub role: Role,
+    /// The kind of its files.
     pub kind: Kind,
     /// What a plan's `[model] path` opens: the file, the first part of a split one, or the folder.
     pub path: PathBuf,
@@ -73,7 +75,26 @@ pub struct Found {
     pub places: Vec<Place>,
 }
 
-/// A kind of model on disk.
+/// What is found on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// A model.
+    Model,
+    /// A LoRA adapter, which goes on a model.
+    Adapter,
+}
+
+impl Role {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Adapter => "adapter",
+        }
+    }
+}
+
+/// A kind of model files on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A GGUF file, split or whole.

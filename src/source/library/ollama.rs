@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::files::{Origin, Weights};
-use super::scan::{DEPTH, Item, ItemKind, SMALL, Scan};
+use super::scan::{self, DEPTH, Item, ItemKind, SMALL, Scan};
 use super::{Kind, Places, Shelf};
 use crate::hardware::Os;
 use crate::store;
@@ -84,7 +84,7 @@ fn walk(folder: &Path, name: &mut Vec<String>, blobs: &Path, scan: &mut Scan<'_>
 struct Layers {
     models: Vec<PathBuf>,
     projector: Option<PathBuf>,
-    missing: Option<PathBuf>,
+    missing: Option<(PathBuf, String)>,
     tensors: bool,
 }
 
@@ -100,9 +100,12 @@ fn manifest(item: &Item, name: &[String], blobs: &Path, scan: &mut Scan<'_>) {
         }
     };
     let layers = layers(&manifest, blobs);
-    if let Some(missing) = layers.missing {
+    if let Some((missing, flaw)) = layers.missing {
         let blob = missing.file_name().unwrap_or_default().to_string_lossy();
-        scan.broken(&item.path, format!("its blob {blob} is not there"));
+        scan.broken(
+            &item.path,
+            format!("its blob {blob} cannot be used: {flaw}"),
+        );
         return;
     }
     let Some(first) = layers.models.first() else {
@@ -147,7 +150,8 @@ fn layers(manifest: &Value, blobs: &Path) -> Layers {
             continue;
         };
         if !path.is_file() {
-            layers.missing.get_or_insert(path);
+            let flaw = scan::flaw(&path).unwrap_or_else(|| "it is no file".to_owned());
+            layers.missing.get_or_insert((path, flaw));
         } else if model {
             layers.models.push(path);
         } else {

@@ -6,8 +6,9 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::content::Content;
+use super::content::{Compared, Content};
 use super::{Broken, Found, Library, Place, Progress};
+use crate::plain::quoted;
 use crate::store;
 
 /// Most files and folders that a scan looks at. A cache of a thousand repositories has some fifty thousand.
@@ -51,8 +52,54 @@ pub(super) enum ItemKind {
     File(u64),
     /// A folder.
     Folder,
-    /// A link that leads nowhere.
-    BrokenLink,
+    /// A link that leads to nothing that can be looked at.
+    BrokenLink(BrokenLink),
+}
+
+/// What is wrong with a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BrokenLink {
+    /// What it leads to is not there.
+    Nowhere,
+    /// It leads back to itself.
+    Circle,
+    /// What it leads to may not be looked at.
+    Closed,
+}
+
+impl BrokenLink {
+    fn of(error: &io::Error) -> Self {
+        if store::is_circle(error) {
+            Self::Circle
+        } else if error.kind() == io::ErrorKind::PermissionDenied {
+            Self::Closed
+        } else {
+            Self::Nowhere
+        }
+    }
+
+    /// Half a sentence about the link at a path.
+    pub(super) fn reason(self, path: &Path) -> String {
+        let target = fs::read_link(path).unwrap_or_default();
+        let target = quoted(&target.to_string_lossy());
+        match self {
+            Self::Nowhere => format!("it is a link to {target}, which is not there"),
+            Self::Circle => "it is a link that leads back to itself".to_owned(),
+            Self::Closed => format!("it is a link to {target}, which may not be read by this user"),
+        }
+    }
+}
+
+/// Why what should be a file cannot be opened, as half a sentence; `None` where it can be looked at.
+pub(super) fn flaw(path: &Path) -> Option<String> {
+    let error = fs::metadata(path).err()?;
+    if path.is_symlink() {
+        return Some(BrokenLink::of(&error).reason(path));
+    }
+    Some(match error.kind() {
+        io::ErrorKind::PermissionDenied => "it may not be read by this user".to_owned(),
+        _ => "it is not there".to_owned(),
+    })
 }
 
 impl<'a> Scan<'a> {
@@ -137,7 +184,7 @@ impl<'a> Scan<'a> {
             let kind = match fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => ItemKind::Folder,
                 Ok(metadata) if metadata.is_file() => ItemKind::File(metadata.len()),
-                Err(_) if path.is_symlink() => ItemKind::BrokenLink,
+                Err(error) if path.is_symlink() => ItemKind::BrokenLink(BrokenLink::of(&error)),
                 // Pipes and devices are no models.
                 Ok(_) | Err(_) => continue,
             };
@@ -151,6 +198,7 @@ impl<'a> Scan<'a> {
         let reason = match error.kind() {
             io::ErrorKind::PermissionDenied => "it may not be read by this user".to_owned(),
             io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+            _ if store::is_circle(error) => "it is a link that leads back to itself".to_owned(),
             _ => format!("it cannot be read ({error})"),
         };
         self.broken(path, reason);
@@ -198,9 +246,17 @@ impl<'a> Scan<'a> {
             return self.another_place(at, found);
         }
         let mut content = Content::new(sha256);
-        if let Some(at) = self.same(&found, &mut content) {
+        let (same, damaged) = self.same(&found, &mut content);
+        if let Some(at) = same {
             self.seen.insert(path, at);
             return self.another_place(at, found);
+        }
+        if let Some(other) = damaged.and_then(|at| self.result.models.get(at)) {
+            let reason = format!(
+                "its digest promises the same bytes as {}, but they differ: one of the two is damaged",
+                quoted(&other.path.to_string_lossy())
+            );
+            self.broken(&found.path, reason);
         }
         if self.result.models.len() >= LISTED {
             self.result.stopped = true;
@@ -214,19 +270,31 @@ impl<'a> Scan<'a> {
         self.result.models.push(found);
     }
 
-    /// The model of the same content. Contents are looked at only where sizes agree, which hardly any do by chance.
-    fn same(&mut self, found: &Found, content: &mut Content) -> Option<usize> {
-        let candidates = self.sizes.get(&found.bytes.get())?;
-        candidates.iter().copied().find(|at| {
+    /// The model of the same content, and one that should have the same and has not. Contents are looked at only where sizes agree, which hardly any do by chance.
+    fn same(&mut self, found: &Found, content: &mut Content) -> (Option<usize>, Option<usize>) {
+        let Some(candidates) = self.sizes.get(&found.bytes.get()) else {
+            return (None, None);
+        };
+        let mut damaged = None;
+        let same = candidates.iter().copied().find(|at| {
             let (Some(model), Some(other)) =
                 (self.result.models.get(*at), self.contents.get_mut(*at))
             else {
                 return false;
             };
-            model.kind == found.kind
-                && model.files.len() == found.files.len()
-                && content.is(&found.files, other, &model.files)
-        })
+            if model.kind != found.kind || model.files.len() != found.files.len() {
+                return false;
+            }
+            match content.compare(&found.files, other, &model.files) {
+                Compared::Same => true,
+                Compared::Different => false,
+                Compared::Damaged => {
+                    damaged.get_or_insert(*at);
+                    false
+                }
+            }
+        });
+        (same, damaged)
     }
 
     fn another_place(&mut self, at: usize, found: Found) {

@@ -5,6 +5,7 @@ mod ranges;
 mod refusals;
 mod requests;
 mod server;
+mod socks;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

@@ -1,6 +1,6 @@
 //! Which files belong together.
 
-use super::Computer;
+use super::{Computer, config, tensors};
 
 #[test]
 fn parts_of_a_split_model_are_one_and_missing_parts_are_named() {
@@ -107,11 +107,13 @@ fn checkpoints_say_how_they_are_stored() {
             "8-bit",
         ),
         ("nested", r#"{"text_config": {"dtype": "float16"}}"#, "F16"),
-        ("odd", "[", "-"),
+        ("plain", "{}", "F32"),
     ];
-    for (name, config, _) in cases {
-        computer.write(&format!("models/{name}/config.json"), config);
-        computer.write(&format!("models/{name}/model.safetensors"), name);
+    for (name, fields, _) in cases {
+        let fields = fields.trim_start_matches('{');
+        let fields = fields.strip_suffix('}').unwrap();
+        computer.write(&format!("models/{name}/config.json"), config(fields));
+        computer.write(&format!("models/{name}/model.safetensors"), tensors(name));
     }
     let expect: Vec<_> = cases
         .iter()
@@ -140,15 +142,33 @@ fn of_several_sets_of_weights_one_is_counted_and_what_is_no_model_is_left_out() 
         "notes/readme.md",
         ".hidden/x.gguf",
     ] {
-        computer.write(&format!("models/{file}"), "{}");
+        let content = match file.rsplit_once('.') {
+            Some((_, "safetensors")) => tensors(file),
+            Some((_, "json")) => config("").into_bytes(),
+            _ => b"PK\x03\x04".to_vec(),
+        };
+        computer.write(&format!("models/{file}"), content);
     }
+    let params =
+        r#"{"dim": 64, "n_layers": 1, "n_heads": 4, "hidden_dim": 128, "vocab_size": 100}"#;
+    computer.write("models/mistral/params.json", params);
     let library = computer.scan();
     let rows: Vec<_> = library
         .models
         .iter()
-        .map(|model| (model.title.as_str(), model.kind.name(), model.files.len()))
+        .map(|model| {
+            let what = (model.role.name(), model.kind.name());
+            (model.title.as_str(), what, model.files.len())
+        })
         .collect();
-    assert_eq!(rows, [("mistral", "safetensors", 1), ("old", "PyTorch", 1)]);
+    assert_eq!(
+        rows,
+        [
+            ("lora", ("adapter", "safetensors"), 1),
+            ("mistral", ("model", "safetensors"), 1),
+            ("old", ("model", "PyTorch"), 1)
+        ]
+    );
     assert_eq!(library.broken, []);
 }
 
@@ -163,6 +183,7 @@ fn files_that_are_no_models_are_explained() {
         "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
     );
     computer.write("models/c.gguf", "PK\x03\x04");
+    computer.write("models/e.gguf", "GGUF");
     computer.gguf("models/d.gguf.part");
     computer.gguf("models/downloading_e.gguf.part");
     computer.gguf("models/f.gguf.downloadInProgress");

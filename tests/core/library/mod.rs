@@ -4,6 +4,7 @@ mod bounds;
 mod duplicates;
 mod files;
 mod programs;
+mod usable;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -131,4 +132,22 @@ fn content(name: &str) -> Vec<u8> {
     content.extend([0; 12]);
     content.resize(content.len().next_multiple_of(32) + 32, 0);
     content
+}
+
+/// A configuration of a small model, with further fields.
+fn config(more: &str) -> String {
+    format!(
+        r#"{{{more}{}"model_type": "llama", "hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 1,
+        "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 512}}"#,
+        if more.is_empty() { "" } else { ", " }
+    )
+}
+
+/// A safetensors file with one small tensor of this name.
+fn tensors(name: &str) -> Vec<u8> {
+    let header = format!(r#"{{"{name}":{{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}}}"#);
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    file.extend([0; 16]);
+    file
 }

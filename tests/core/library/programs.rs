@@ -4,7 +4,7 @@ use std::fs;
 
 use plimsoll::hardware::Os;
 
-use super::{Computer, content};
+use super::{Computer, config, content, tensors};
 
 const SHA: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const COMMIT: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -196,15 +196,15 @@ fn windows_keeps_copies_in_snapshots_and_a_checkpoint_is_named_after_its_reposit
     let snapshot = format!("home/.cache/huggingface/hub/models--org--Tiny/snapshots/{COMMIT}");
     computer.write(
         &format!("{snapshot}/config.json"),
-        r#"{"torch_dtype": "bfloat16"}"#,
+        config(r#""torch_dtype": "bfloat16""#),
     );
     computer.write(
         &format!("{snapshot}/model-00001-of-00002.safetensors"),
-        "one",
+        tensors("one"),
     );
     computer.write(
         &format!("{snapshot}/model-00002-of-00002.safetensors"),
-        "two",
+        tensors("two"),
     );
     assert_eq!(
         computer.titles(),
@@ -214,7 +214,9 @@ fn windows_keeps_copies_in_snapshots_and_a_checkpoint_is_named_after_its_reposit
         .unwrap();
     assert_eq!(
         computer.complaints(),
-        [format!("{snapshot}: part 1 of 2 is not there")]
+        [format!(
+            "{snapshot}: `model-00001-of-00002.safetensors` is missing: the download is not complete"
+        )]
     );
 }
 
@@ -316,7 +318,7 @@ fn ollama_says_which_blob_is_missing_and_never_leaves_its_folder() {
     assert_eq!(
         computer.complaints(),
         [
-            format!("{path}/a/b: its blob sha256-{SHA} is not there"),
+            format!("{path}/a/b: its blob sha256-{SHA} cannot be used: it is not there"),
             format!(
                 "{path}/e/f: its manifest is no JSON (EOF while parsing an object at line 1 column 1)"
             ),
@@ -380,7 +382,7 @@ fn jan_describes_its_models() {
     assert!(model.projector.is_some());
     assert_eq!(
         computer.complaints(),
-        ["/nowhere/x.gguf: its file x.gguf is not there"]
+        ["/nowhere/x.gguf: its file x.gguf cannot be used: it is not there"]
     );
 }
 

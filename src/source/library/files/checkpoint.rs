@@ -4,82 +4,48 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Origin, Part, Weights, missing};
-use crate::source::library::scan::{Item, ItemKind, SMALL, Scan};
-use crate::source::library::{Kind, label};
+use super::{Origin, Weights};
+use crate::source::access::LocalFolder;
+use crate::source::checkpoint;
+use crate::source::library::Kind;
+use crate::source::library::scan::{Item, SMALL, Scan};
 use crate::store;
 
-/// Lists the checkpoint that a folder is, if it is one.
+/// Lists the checkpoint or adapter that a folder is, if it is one.
 pub(super) fn read(folder: &Path, items: &[Item], origin: &Origin, scan: &mut Scan<'_>) {
     let has = |name: &str| items.iter().any(|item| item.name == name);
+    let adapter = has(checkpoint::ADAPTER) && !has(checkpoint::CONFIG);
     // Mistral's own form has `params.json`.
-    if !has("config.json") && !has("params.json") {
+    if !adapter && !has(checkpoint::CONFIG) && !has(checkpoint::PARAMS) {
         return;
     }
-    let Some((kind, files)) = weights(items) else {
-        return;
-    };
-    if let Some(reason) = incomplete(&files) {
-        scan.broken(folder, reason);
+    if !items.iter().any(|item| checkpoint::is_weights(&item.name)) {
+        // A configuration alone is nothing that was kept here.
         return;
     }
-    let paths: Vec<PathBuf> = files.into_iter().map(|item| item.path.clone()).collect();
-    if let Some(weights) = Weights::of_files(kind, folder, paths, scan) {
-        weights
-            .with_quant(form(&folder.join("config.json")))
-            .found(origin, scan);
-    }
-}
-
-/// The files with weights. Where a folder has several sets, transformers takes safetensors before archives
-/// (`modeling_utils.py`), and the consolidated form is another copy of the same.
-fn weights(items: &[Item]) -> Option<(Kind, Vec<&Item>)> {
-    let set = |wanted: &dyn Fn(&str) -> bool| -> Vec<&Item> {
-        let files = items.iter().filter(|item| item.kind != ItemKind::Folder);
-        files.filter(|item| wanted(&item.name)).collect()
-    };
-    let is_tensors = |name: &str| name.ends_with(".safetensors");
-    let sets = [
-        (
-            Kind::Safetensors,
-            set(&|name| {
-                is_tensors(name)
-                    && !name.starts_with("consolidated")
-                    && !name.starts_with("adapter_model")
-            }),
-        ),
-        (
-            Kind::Safetensors,
-            set(&|name| is_tensors(name) && name.starts_with("consolidated")),
-        ),
-        (
-            Kind::PyTorch,
-            set(&|name| {
-                name.starts_with("pytorch_model")
-                    && Path::new(name)
-                        .extension()
-                        .is_some_and(|ending| ending == "bin")
-            }),
-        ),
-    ];
-    sets.into_iter().find(|(_, files)| !files.is_empty())
-}
-
-/// Why the files are not all there.
-fn incomplete(files: &[&Item]) -> Option<String> {
-    if files.iter().any(|item| item.kind == ItemKind::BrokenLink) {
-        return Some("some of its files are links that lead nowhere".to_owned());
-    }
-    let mut parts: Vec<Part<'_>> = Vec::new();
-    let mut total = 0;
-    for item in files {
-        let stem = item.name.rsplit_once('.').map_or("", |(stem, _)| stem);
-        if let Some((_, number, of)) = label::split(stem) {
-            total = total.max(of);
-            parts.push((number, item));
+    // Links that lead nowhere are told one by one already; what is missing without them is told by the reader.
+    let local = LocalFolder::new(folder);
+    let files = match checkpoint::weights_of(&local) {
+        Ok(files) if files.is_empty() => return,
+        Ok(files) => files,
+        Err(reason) => {
+            scan.broken(folder, reason.to_string());
+            return;
         }
+    };
+    let archive = files
+        .iter()
+        .all(|file| !file.name.ends_with(".safetensors"));
+    let kind = if archive {
+        Kind::PyTorch
+    } else {
+        Kind::Safetensors
+    };
+    let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
+    if let Some(weights) = Weights::of_files(kind, folder, paths, scan) {
+        let form = (!adapter).then(|| form(&folder.join(checkpoint::CONFIG)));
+        weights.with_quant(form.flatten()).found(origin, scan);
     }
-    missing(&parts, total)
 }
 
 /// What a configuration says about the form of the weights.

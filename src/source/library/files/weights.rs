@@ -3,10 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Map;
+
 use super::Origin;
-use crate::source::gguf;
-use crate::source::library::scan::Scan;
-use crate::source::library::{Found, Kind, Place, hugging_face, label};
+use crate::model::Checkpoint;
+use crate::source::access::LocalFolder;
+use crate::source::library::scan::{self, Scan};
+use crate::source::library::{Found, Kind, Place, Role, hugging_face, label};
+use crate::source::{Error, checkpoint, config, gguf};
 use crate::store;
 use crate::units::Bytes;
 
@@ -47,7 +51,8 @@ impl Weights {
                 Ok(metadata) if metadata.is_file() => bytes += Bytes::new(metadata.len()),
                 _ => {
                     let name = file.file_name().unwrap_or_default().to_string_lossy();
-                    scan.broken(path, format!("its file {name} is not there"));
+                    let flaw = scan::flaw(file).unwrap_or_else(|| "it is no file".to_owned());
+                    scan.broken(path, format!("its file {name} cannot be used: {flaw}"));
                     return None;
                 }
             }
@@ -97,21 +102,24 @@ impl Weights {
         }
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let stem = label::split(&stem).map_or(stem.as_ref(), |(name, _, _)| name);
-        if self.kind == Kind::Gguf {
-            match gguf::open(&self.path) {
-                // Names tell more than headers, which call every dynamic mixture by its main type.
-                Ok(file) if file.kind == gguf::Kind::Model => {
-                    let named = self.quant.or_else(|| label::quant(stem));
-                    self.quant = named.or_else(|| file.checkpoint.label.clone());
-                }
-                // Adapters, projectors of any name, statistics: no models by themselves.
-                Ok(_) => return,
-                Err(error) => {
-                    scan.broken(&self.path, error.reason.to_string());
-                    return;
-                }
+        let opened = match self.kind {
+            Kind::Gguf => of_gguf(&self.path),
+            Kind::Safetensors | Kind::PyTorch => of_folder(&self.path),
+        };
+        let (role, label) = match opened {
+            Ok(Some(opened)) => opened,
+            // Projectors of any name, statistics: nothing to open by itself.
+            Ok(None) => return,
+            Err(reason) => {
+                scan.broken(&self.path, reason);
+                return;
             }
+        };
+        if self.kind == Kind::Gguf {
+            // Names tell more than headers, which call every dynamic mixture by its main type.
+            self.quant = self.quant.or_else(|| label::quant(stem));
         }
+        self.quant = self.quant.or(label);
         let title = match (&origin.title, self.kind, &origin.repository) {
             (Some(title), _, _) => title.clone(),
             (None, Kind::Safetensors | Kind::PyTorch, Some(repository)) => repository.clone(),
@@ -124,6 +132,7 @@ impl Weights {
         };
         let found = Found {
             title,
+            role,
             kind: self.kind,
             files: self.files,
             bytes: self.bytes,
@@ -144,11 +153,59 @@ impl Weights {
         if self.path.to_str().is_none() {
             return Some("its path is not text, so no plan can name it");
         }
-        let first = self.files.first()?;
         if self.bytes == Bytes::ZERO {
             return Some("it is empty");
         }
-        store::begins_with(first, LFS_POINTER)
+        let pointer = |file: &PathBuf| store::begins_with(file, LFS_POINTER);
+        self.files
+            .iter()
+            .any(pointer)
             .then_some("it is only Git's pointer to a large file; run `git lfs pull`")
     }
+}
+
+/// What was opened, and what its files call the form of their weights.
+type Opened = (Role, Option<String>);
+
+/// Opens a GGUF file as whoever chooses it would; `None` where it is neither model nor adapter.
+fn of_gguf(path: &Path) -> Result<Option<Opened>, String> {
+    let file = gguf::open(path).map_err(|error| error.reason.to_string())?;
+    let role = match file.kind {
+        gguf::Kind::Model => Role::Model,
+        gguf::Kind::Adapter => Role::Adapter,
+        _ => return Ok(None),
+    };
+    if role == Role::Model {
+        let model = file.model(&Map::new());
+        model.map_err(|error| error.reason.to_string())?;
+    }
+    Ok(Some((role, file.checkpoint.label.clone())))
+}
+
+/// Opens a folder as whoever chooses it would, and more strictly: a model whose weights cannot be used is none.
+fn of_folder(path: &Path) -> Result<Option<Opened>, String> {
+    let label = |checkpoint: &Checkpoint| checkpoint.label.clone();
+    if let Some((adapter, _)) = config::adapter(path).map_err(|error| reason(&error, path))? {
+        return match adapter.checkpoint {
+            Some(checkpoint) => Ok(Some((Role::Adapter, label(&checkpoint)))),
+            None => Err(adapter.assumptions.join(" ")),
+        };
+    }
+    let model = config::read(path, &Map::new()).map_err(|error| reason(&error, path))?;
+    match &model.checkpoint {
+        Some(checkpoint) => Ok(Some((Role::Model, label(checkpoint)))),
+        None => Err(checkpoint::flaw(&LocalFolder::new(path))
+            .unwrap_or_else(|| "there are no weights".to_owned())),
+    }
+}
+
+/// What is wrong, without the path, which is said beside it.
+fn reason(error: &Error, path: &Path) -> String {
+    let said = error.to_string();
+    let ends = [
+        format!(" in {}", path.display()),
+        format!(": {}", path.display()),
+    ];
+    let end = ends.iter().find_map(|end| said.strip_suffix(end.as_str()));
+    end.unwrap_or(&said).to_owned()
 }
