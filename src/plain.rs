@@ -21,12 +21,12 @@ pub fn one_line(message: &str) -> String {
 const NAME: usize = 80;
 
 /// A name of strangers in a message: short, whole where it is not too long, and with the code of each letter that would
-/// steer instead of showing itself.
+/// not show itself.
 pub fn quoted(name: &str) -> String {
     let mut letters = name.chars();
     let mut shown = String::new();
     for letter in letters.by_ref().take(NAME) {
-        if steers(letter) {
+        if !shows_itself(letter) {
             shown.extend(letter.escape_default());
         } else {
             shown.push(letter);
@@ -36,6 +36,15 @@ pub fn quoted(name: &str) -> String {
         shown.push('…');
     }
     shown
+}
+
+/// A letter that shows as itself and changes nothing around it: none that steers, no space of no width.
+pub fn shows_itself(letter: char) -> bool {
+    !steers(letter)
+        && !matches!(
+            letter,
+            '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
 }
 
 /// Control characters, line ends of Unicode, and the marks that turn the direction of writing.
@@ -54,6 +63,7 @@ mod tests {
     #[test]
     fn a_name_shows_what_would_steer() {
         assert_eq!(quoted("a\u{1b}[2J\u{202e}\0"), "a\\u{1b}[2J\\u{202e}\\u{0}");
+        assert_eq!(quoted("a\u{200b}b\u{feff}"), "a\\u{200b}b\\u{feff}");
         assert_eq!(quoted("C:\\“ü” 模型"), "C:\\“ü” 模型");
         assert_eq!(quoted(&"x".repeat(81)).chars().count(), 81);
         assert!(quoted(&"x".repeat(81)).ends_with('…'));

@@ -14,6 +14,7 @@ use crate::inspect::adapter_line;
 use crate::model::Model;
 use crate::plan::{MAX_BYTES, ModelRef, Plan};
 use crate::source;
+use crate::source::checkpoint;
 use crate::source::gguf::Kind;
 use crate::store::{self, Overwrite};
 
@@ -139,7 +140,9 @@ fn is_model(path: &Path) -> anyhow::Result<bool> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // By its ending even where the contents are something else: it is meant as a model.
     let gguf = source::gguf::is_named(path);
-    if name == "config.json" || name.ends_with(".safetensors") || gguf && path.exists() {
+    let described = [checkpoint::CONFIG, checkpoint::PARAMS, checkpoint::ADAPTER];
+    if described.contains(&name.as_ref()) || name.ends_with(".safetensors") || gguf && path.exists()
+    {
         return Ok(true);
     }
     // Opening a pipe would wait for somebody to write; reading it says so.

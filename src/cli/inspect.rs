@@ -108,7 +108,8 @@ fn reference(
     path: &Path,
     catalog: &ModelCatalog,
 ) -> Result<(ModelRef, Vec<Entry>), Failure> {
-    if path.exists() {
+    // A link that leads nowhere is there too, and its reader says where it leads.
+    if path.symlink_metadata().is_ok() {
         let reference = ModelRef {
             path: Some(name.to_owned()),
             ..ModelRef::default()

@@ -46,7 +46,7 @@ pub(super) fn address(name: &str, catalog: &ModelCatalog) -> Option<Address> {
     let folder = path
         .parent()
         .is_some_and(|folder| !folder.as_os_str().is_empty() && folder.is_dir());
-    if path.exists() || file || folder || catalog.find(name).is_ok() {
+    if path.symlink_metadata().is_ok() || file || folder || catalog.find(name).is_ok() {
         return None;
     }
     name.parse().ok()

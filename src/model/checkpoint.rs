@@ -231,6 +231,7 @@ mod tests {
                 kind: None,
                 type_name: Cow::Borrowed(""),
                 bytes: Bytes::ZERO,
+                role: TensorRole::Parameters,
             };
             assert_eq!(tensor.block(), expected, "{name}");
         }

@@ -19,9 +19,7 @@ mod quantization;
 mod read;
 mod vision;
 
-pub use checkpoint::{
-    Attached, AttachedAs, Checkpoint, Container, FileTensor, TensorRole, Unread,
-};
+pub use checkpoint::{Attached, AttachedAs, Checkpoint, Container, FileTensor, TensorRole, Unread};
 pub use config::Error;
 pub use configuration::Configuration;
 pub use count::Parameters;

@@ -168,3 +168,17 @@ fn a_file_of_weights_is_told_alone_and_without_an_empty_type() {
         "{text}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_back_to_itself_is_told_as_one() {
+    let folder = folder();
+    for name in ["a.gguf", "b.safetensors", "c"] {
+        let path = folder.path().join(name);
+        std::os::unix::fs::symlink(&path, &path).expect("a link");
+        let output = plimsoll(&["inspect", path.to_str().expect("UTF-8")]);
+        assert_eq!(code(&output), 3, "{}", err(&output));
+        let said = err(&output);
+        assert!(said.contains("a link that leads back to itself"), "{said}");
+    }
+}

@@ -1,6 +1,7 @@
 use std::io;
 
 use crate::model;
+use crate::plain::quoted;
 
 /// Why a GGUF file is not opened, and which file it is.
 #[derive(Debug, thiserror::Error)]
@@ -140,32 +141,10 @@ impl Error {
     }
 }
 
-/// A text from a file, fit to be shown: what is no printable character is escaped, and the rest cut short.
+/// A text from a file, fit to be shown, in quotes.
 pub(super) fn shown(text: &[u8]) -> String {
-    // Far more than any real name, far less than would fill a window.
-    const MOST: usize = 80;
-    let text = String::from_utf8_lossy(text.get(..4 * MOST).unwrap_or(text));
-    let mut shown = String::from("`");
-    for letter in text.chars().take(MOST) {
-        if is_plain(letter) {
-            shown.push(letter);
-        } else {
-            shown.extend(letter.escape_default());
-        }
-    }
-    if text.chars().nth(MOST).is_some() {
-        shown.push('…');
-    }
-    shown.push('`');
-    shown
-}
-
-/// A character that shows as itself and changes nothing around it: no control, no mark of direction, no space of no
-/// width.
-pub(super) fn is_plain(letter: char) -> bool {
-    !letter.is_control()
-        && !matches!(
-            letter,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        )
+    // Four bytes are the most that a letter has; what is behind those that are shown is not looked at.
+    const MOST: usize = 4 * 100;
+    let text = String::from_utf8_lossy(text.get(..MOST).unwrap_or(text));
+    format!("`{}`", quoted(&text))
 }

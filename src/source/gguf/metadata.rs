@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Number, Value};
 
 use super::cursor::Cursor;
-use super::error::{Reason, is_plain, shown};
+use super::error::{Reason, shown};
+use crate::plain::shows_itself;
 
 /// What a header says of its model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -189,7 +190,9 @@ fn text(cursor: &mut Cursor<'_>, length: u64) -> Result<Value, Reason> {
     let bytes = cursor.take(length as usize)?;
     let text = String::from_utf8_lossy(bytes);
     Ok(Value::String(
-        text.chars().filter(|letter| is_plain(*letter)).collect(),
+        text.chars()
+            .filter(|letter| shows_itself(*letter))
+            .collect(),
     ))
 }
 
@@ -233,7 +236,7 @@ pub(super) fn name(
     }
     let bytes = cursor.take(length as usize)?;
     match std::str::from_utf8(bytes) {
-        Ok(name) if !name.is_empty() && name.chars().all(is_plain) => Ok(name.to_owned()),
+        Ok(name) if !name.is_empty() && name.chars().all(shows_itself) => Ok(name.to_owned()),
         _ => Err(Reason::Name {
             what,
             shown: shown(bytes),

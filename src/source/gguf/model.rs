@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::error::{Error, Reason, is_plain};
+use super::error::{Error, Reason};
 use super::facts::Facts;
 use super::split::Part;
 use super::{Gguf, Kind, architecture, refused};
 use crate::model::{self, Model, Published};
+use crate::plain::shows_itself;
 
 impl Gguf {
     /// The model of a model file: hyper-parameters from its metadata and tensors, weights as the file has them.
@@ -76,7 +77,9 @@ impl Gguf {
             Some(part) => part.prefix,
             None => name.strip_suffix(".gguf").unwrap_or(name),
         };
-        stem.chars().filter(|letter| is_plain(*letter)).collect()
+        stem.chars()
+            .filter(|letter| shows_itself(*letter))
+            .collect()
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Error;
+use crate::plain::quoted;
 
 /// Which repository, at which revision, and which of its models.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, Error> {
         let text = text.trim();
         let refused = |reason| Error::Address {
-            given: text.escape_debug().to_string(),
+            given: quoted(text),
             reason,
         };
         if let Some(page) = page(text) {

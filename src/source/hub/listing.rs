@@ -6,6 +6,7 @@ use super::Error;
 use super::address::{is_commit, is_file};
 use super::choices::{self, Choice, Role};
 use crate::model::Container;
+use crate::plain::quoted;
 use crate::plan::ModelRef;
 use crate::source::access::Entry;
 
@@ -76,7 +77,7 @@ impl Listing {
             });
         found.ok_or_else(|| Error::NoChoice {
             repository: self.repository.clone(),
-            wanted: wanted.escape_debug().to_string(),
+            wanted: quoted(wanted),
             choices: self.labels(),
         })
     }

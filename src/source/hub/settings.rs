@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::Error;
 use super::proxy::Proxies;
 use super::url::Url;
+use crate::plain::quoted;
 use crate::store;
 
 /// Where a repository is read from, and as whom.
@@ -116,7 +117,7 @@ pub(super) fn endpoint(variable: Lookup<'_>) -> Result<Url, Error> {
         .trim()
         .trim_end_matches('/');
     Url::parse(text).ok_or_else(|| Error::Endpoint {
-        given: text.escape_debug().to_string(),
+        given: quoted(text),
     })
 }
 

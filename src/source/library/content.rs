@@ -1,9 +1,12 @@
 //! Whether two models are the same bytes, without reading them.
 
-use std::hash::{DefaultHasher, Hasher as _};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
+use super::scan::SMALL;
 use crate::source::access::{LocalFile, RandomAccess as _};
+use crate::source::checkpoint;
+use crate::store;
 
 /// How many places of each file are compared, and how many bytes at each.
 const SAMPLES: u64 = 16;
@@ -23,13 +26,17 @@ pub(super) enum Compared {
 /// What is known of a model's bytes. Samples are taken when they are asked for.
 pub(super) struct Content {
     sha256: Option<String>,
+    /// Of what describes the bytes: the same weights under another description are another model.
+    description: u64,
     samples: Option<u64>,
 }
 
 impl Content {
-    pub(super) fn new(sha256: Option<String>) -> Self {
+    /// `folder` is that of a checkpoint, whose configuration describes its weights.
+    pub(super) fn new(sha256: Option<String>, folder: Option<&Path>) -> Self {
         Self {
             sha256,
+            description: folder.map_or(0, description),
             samples: None,
         }
     }
@@ -42,6 +49,9 @@ impl Content {
         other: &mut Self,
         others: &[PathBuf],
     ) -> Compared {
+        if self.description != other.description {
+            return Compared::Different;
+        }
         let promised = match (&self.sha256, &other.sha256) {
             (Some(a), Some(b)) if a != b => return Compared::Different,
             (Some(_), Some(_)) => true,
@@ -64,6 +74,17 @@ impl Content {
         }
         self.samples
     }
+}
+
+fn description(folder: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for name in [checkpoint::CONFIG, checkpoint::PARAMS, checkpoint::ADAPTER] {
+        // What is not there describes nothing.
+        store::read_bytes(&folder.join(name), SMALL)
+            .unwrap_or_default()
+            .hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 fn sample(path: &Path, hasher: &mut DefaultHasher) -> Option<()> {

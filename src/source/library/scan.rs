@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::content::{Compared, Content};
-use super::{Broken, Found, Library, Place, Progress};
+use super::{Broken, Found, Kind, Library, Place, Progress};
 use crate::plain::quoted;
 use crate::store;
 
@@ -245,7 +245,7 @@ impl<'a> Scan<'a> {
         if let Some(at) = self.seen.get(&path).copied() {
             return self.another_place(at, found);
         }
-        let mut content = Content::new(sha256);
+        let mut content = Content::new(sha256, (found.kind != Kind::Gguf).then_some(&*found.path));
         let (same, damaged) = self.same(&found, &mut content);
         if let Some(at) = same {
             self.seen.insert(path, at);

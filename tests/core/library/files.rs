@@ -183,7 +183,6 @@ fn files_that_are_no_models_are_explained() {
         "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
     );
     computer.write("models/c.gguf", "PK\x03\x04");
-    computer.write("models/e.gguf", "GGUF");
     computer.gguf("models/d.gguf.part");
     computer.gguf("models/downloading_e.gguf.part");
     computer.gguf("models/f.gguf.downloadInProgress");

@@ -226,6 +226,7 @@ fn weights_alone_are_no_preset() {
         kind: None,
         type_name: "F16".into(),
         bytes: Bytes::new(8192),
+        role: plimsoll::model::TensorRole::Parameters,
     }];
     let model = Model {
         name: "nobody".to_owned(),

@@ -209,6 +209,7 @@ fn checkpoints_count_as_they_are_published() {
         kind: Some(Type::BF16),
         type_name: "BF16".into(),
         bytes: Type::BF16.shape_bytes(&shape).expect("bytes"),
+        role: plimsoll::model::TensorRole::Parameters,
     };
     let mut tensors = vec![
         tensor("model.embed_tokens.weight", [1024, 32_000, 1, 1]),
@@ -239,6 +240,7 @@ fn checkpoints_count_as_they_are_published() {
         kind: None,
         type_name: "archive".into(),
         bytes: Bytes::from_gib(3),
+        role: plimsoll::model::TensorRole::Opaque,
     };
     let whole = self::model(Container::PyTorch, vec![archive]);
     let report = told(&whole, &[24], PLAN);

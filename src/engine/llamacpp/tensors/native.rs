@@ -194,6 +194,7 @@ mod tests {
             kind: None,
             type_name: "".into(),
             bytes: Bytes::ZERO,
+            role: TensorRole::Parameters,
         };
         for (name, expected) in [
             ("blk.12.attn_q.weight", Layer::Block(12)),

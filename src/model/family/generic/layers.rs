@@ -8,6 +8,7 @@ use crate::model::config::{Config, Error, Limit};
 use crate::model::family::base;
 use crate::model::mixer::Reach;
 use crate::model::{FeedForward, Layer, Mixer, Norms};
+use crate::plain::quoted;
 
 /// Lists of names of layers.
 pub(super) const NAMED: [&str; 2] = ["layer_types", "layers_block_type"];
@@ -163,7 +164,7 @@ fn kind(fields: &Fields<'_, '_>, name: &str) -> Kind {
         || {
             fields.assume(format!(
                 "Nothing is known of layers of kind `{}`: they are taken to have attention over the whole context.",
-                super::shown(name)
+                quoted(name)
             ));
             Kind::Full
         },

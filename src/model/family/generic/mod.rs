@@ -13,6 +13,7 @@ use network::Networks;
 use super::base;
 use crate::model::config::{Config, Error, Limit};
 use crate::model::{Model, Norm, Norms, Positions};
+use crate::plain::quoted;
 
 /// Spellings of the width of the residual stream.
 const HIDDEN: [&str; 6] = [
@@ -48,7 +49,7 @@ pub(super) fn read(
 ) -> Result<Model, Error> {
     let fields = Fields::new(config);
     let nothing = |missing: &'static str, nearest: Option<String>| Error::Family {
-        model_type: shown(model_type),
+        model_type: quoted(model_type),
         nearest,
         missing,
     };
@@ -63,7 +64,7 @@ pub(super) fn read(
         .map(|name| format!(" (the nearest known type is `{name}`)"));
     fields.assume(format!(
         "Nothing is known of models of type `{}`{}: layers, caches and graphs are taken from the fields of its configuration alone.",
-        shown(model_type),
+        quoted(model_type),
         known.unwrap_or_default()
     ));
     let mut model = outside(&fields, model_type, hidden_size)?;
@@ -92,15 +93,6 @@ fn depth(fields: &Fields<'_, '_>) -> Result<Option<usize>, Error> {
         }
     }
     Ok(None)
-}
-
-/// A name from a file, short and without what would move a terminal's cursor.
-fn shown(name: &str) -> String {
-    name.chars()
-        .take(40)
-        .collect::<String>()
-        .escape_debug()
-        .to_string()
 }
 
 /// Dimensions outside of the layers.

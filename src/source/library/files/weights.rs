@@ -199,13 +199,13 @@ fn of_folder(path: &Path) -> Result<Option<Opened>, String> {
     }
 }
 
-/// What is wrong, without the path, which is said beside it.
+/// What is wrong, without the path at its end, which is said beside it.
 fn reason(error: &Error, path: &Path) -> String {
-    let said = error.to_string();
-    let ends = [
-        format!(" in {}", path.display()),
-        format!(": {}", path.display()),
-    ];
-    let end = ends.iter().find_map(|end| said.strip_suffix(end.as_str()));
-    end.unwrap_or(&said).to_owned()
+    let mut said = error.to_string();
+    let path = path.display();
+    let ends = [format!(" in {path}"), format!(": {path}")];
+    if let Some(at) = ends.iter().find_map(|end| said.rfind(end.as_str())) {
+        said.truncate(at);
+    }
+    said
 }
