@@ -47,6 +47,13 @@ pub fn shows_itself(letter: char) -> bool {
         )
 }
 
+/// A text without what does not show as itself.
+pub fn tame(text: &str) -> String {
+    text.chars()
+        .filter(|letter| shows_itself(*letter))
+        .collect()
+}
+
 /// Control characters, line ends of Unicode, and the marks that turn the direction of writing.
 pub fn steers(letter: char) -> bool {
     letter.is_control()
@@ -67,6 +74,7 @@ mod tests {
         assert_eq!(quoted("C:\\“ü” 模型"), "C:\\“ü” 模型");
         assert_eq!(quoted(&"x".repeat(81)).chars().count(), 81);
         assert!(quoted(&"x".repeat(81)).ends_with('…'));
+        assert_eq!(tame("\u{1b}[2Jnice\u{202e}"), "[2Jnice");
     }
 
     #[test]

@@ -251,6 +251,13 @@ fn head(inspection: &Inspection) -> String {
             ),
         );
     }
+    if let Some(reason) = &inspection.cache_unknown {
+        let reason = one_line(reason);
+        line(
+            &mut text,
+            format_args!("What a token of context takes is not known: {reason}."),
+        );
+    }
     line(
         &mut text,
         format_args!("{}", inspection.certainty.sentence()),

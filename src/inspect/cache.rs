@@ -6,6 +6,7 @@ use crate::engine::{self, Memo};
 use crate::hardware::{Host, Machine, Os};
 use crate::model::Model;
 use crate::plan::{FitOptions, LaunchOptions, Settings, Value};
+use crate::projection::{Category, Severity};
 use crate::report::{self, Request, Verdict};
 use crate::units::Bytes;
 
@@ -29,13 +30,12 @@ pub struct CacheGrowth {
     pub bytes: Bytes,
 }
 
-/// What the model's trained context takes; `None` where the engine would not load it.
-pub(super) fn of(model: &Model) -> Option<CacheGrowth> {
-    // Nothing is not what it takes; it is not known.
+/// What the model's trained context takes, or why that is not known.
+pub(super) fn of(model: &Model) -> Result<CacheGrowth, String> {
     if model.layers.is_empty() {
-        return None;
+        return Err("its layers are not known".to_owned());
     }
-    let engine = engine::find(ENGINE)?;
+    let engine = engine::find(ENGINE).ok_or("there is no rule for it")?;
     let context = match model.context_length {
         0 => CONTEXT,
         length => length,
@@ -43,7 +43,7 @@ pub(super) fn of(model: &Model) -> Option<CacheGrowth> {
     let mut settings = Settings::default();
     settings.insert(
         "ctx_size".to_owned(),
-        Value::Integer(i64::try_from(context).ok()?),
+        Value::Integer(i64::try_from(context).unwrap_or(i64::MAX)),
     );
     settings.insert("parallel".to_owned(), Value::Integer(1));
     for name in ["cache_type_k", "cache_type_v"] {
@@ -62,13 +62,16 @@ pub(super) fn of(model: &Model) -> Option<CacheGrowth> {
         },
         &Memo::default(),
     )
-    .ok()?;
+    .map_err(|error| error.to_string())?;
     if report.verdict == Verdict::Refused {
-        return None;
+        let mut errors = report.notes.iter();
+        let error = errors.find(|note| note.severity == Severity::Error);
+        let reason = error.map(|note| note.message.trim_end_matches('.').to_owned());
+        return Err(reason.unwrap_or_else(|| format!("{ENGINE} would not load it")));
     }
     let terms = report.devices.iter().flat_map(|device| &device.terms.terms);
-    let caches = terms.filter(|term| term.category == crate::projection::Category::KvCache);
-    Some(CacheGrowth {
+    let caches = terms.filter(|term| term.category == Category::KvCache);
+    Ok(CacheGrowth {
         engine: ENGINE,
         cache_type: "f16",
         context,

@@ -65,6 +65,8 @@ pub struct Inspection {
     pub files: Vec<Entry>,
     /// What a token of context takes; absent where no engine can say.
     pub cache: Option<CacheGrowth>,
+    /// Why it is not known what a token of context takes, where it is a model and that is so.
+    pub cache_unknown: Option<String>,
     /// What had to be assumed because the files do not say it.
     pub assumptions: Vec<String>,
 }
@@ -120,6 +122,10 @@ impl Inspection {
             Some(checkpoint) => tensors::of_files(model.layers.len(), checkpoint),
             None => (tensors::of_configuration(&model.parameters()), Vec::new()),
         };
+        let (cache, cache_unknown) = match cache::of(model) {
+            Ok(cache) => (Some(cache), None),
+            Err(reason) => (None, Some(reason)),
+        };
         let tensor_bytes = checkpoint.map(|checkpoint| checkpoint.bytes);
         Self {
             schema: 1,
@@ -142,7 +148,8 @@ impl Inspection {
             by_kind,
             by_type,
             files,
-            cache: cache::of(model),
+            cache,
+            cache_unknown,
             assumptions: model.assumptions.clone(),
         }
     }

@@ -50,6 +50,7 @@ impl Inspection {
             by_type,
             files,
             cache: None,
+            cache_unknown: None,
             assumptions: file.assumptions.clone(),
         }
     }

@@ -32,7 +32,7 @@ pub use outside::{
     RopeFactors,
 };
 pub use quantization::{Format, Grouping, Method, Quantization, Scheme};
-pub use read::{Published, from_config, quantization_of};
+pub use read::{Published, from_config, from_fields, quantization_of};
 
 use std::sync::Arc;
 

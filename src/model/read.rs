@@ -23,6 +23,28 @@ pub fn from_config(
     config: &Value,
     overrides: &Map<String, Value>,
 ) -> Result<Model, Error> {
+    read(name, config, overrides, family::read)
+}
+
+/// The model that the usual names of fields describe, of whatever family it is; only what these fields do not say is
+/// among its assumptions.
+///
+/// # Errors
+/// A field that is missing, of the wrong kind, or out of all bounds.
+pub fn from_fields(
+    name: &str,
+    config: &Value,
+    overrides: &Map<String, Value>,
+) -> Result<Model, Error> {
+    read(name, config, overrides, family::by_fields)
+}
+
+fn read(
+    name: &str,
+    config: &Value,
+    overrides: &Map<String, Value>,
+    family: fn(&Config<'_>) -> Result<Model, Error>,
+) -> Result<Model, Error> {
     let outer = config.as_object().ok_or(Error::NotAnObject)?;
     let asked = RefCell::default();
     let top = Config::new(outer, "", &asked);
@@ -37,7 +59,7 @@ pub fn from_config(
 
     let asked = RefCell::default();
     let fields = Config::new(&text, "", &asked);
-    let mut model = family::read(&fields)?;
+    let mut model = family(&fields)?;
     name.clone_into(&mut model.name);
     model.architecture = architecture(&top)?;
     if nested.is_some() {

@@ -116,6 +116,10 @@ fn head(ui: &mut Ui, texts: &Texts, told: &Inspection) {
         sizes.push(growth(texts, cache));
     }
     widgets::fact(ui, sizes.join(" · "));
+    if let Some(reason) = &told.cache_unknown {
+        let reason = one_line(reason);
+        widgets::fact(ui, fill(texts.cache_unknown, &[("reason", &reason)]));
+    }
     widgets::fact(
         ui,
         match told.certainty {

@@ -174,6 +174,7 @@ pub struct Texts {
     pub tensors_by_type: &'static str,
     pub files: &'static str,
     pub tensor_figures: &'static str,
+    pub cache_unknown: &'static str,
     pub cache_growth: &'static str,
     pub exact: &'static str,
     pub by_configuration: &'static str,

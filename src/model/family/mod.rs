@@ -88,7 +88,25 @@ pub(super) fn read(config: &Config<'_>) -> Result<Model, Error> {
         .find(|(types, _)| types.contains(&model_type));
     let Some((_, read)) = family else {
         let types = FAMILIES.iter().flat_map(|(types, _)| types.iter().copied());
-        return generic::read(config, model_type, nearest(model_type, types));
+        let nearest = nearest(model_type, types);
+        let known = nearest
+            .as_deref()
+            .map(|name| format!(" (the nearest known type is `{name}`)"));
+        let sentence = format!(
+            "Nothing is known of models of type `{}`{}: layers, caches and graphs are taken from the fields of its \
+             configuration alone.",
+            crate::plain::quoted(model_type),
+            known.unwrap_or_default()
+        );
+        let mut model = generic::read(config, model_type, nearest)?;
+        model.assumptions.insert(0, sentence);
+        return Ok(model);
     };
     read(config)
+}
+
+/// The language model of fields under their usual names, whatever families there are. Whoever asks for it says why.
+pub(super) fn by_fields(config: &Config<'_>) -> Result<Model, Error> {
+    let model_type = config.text("model_type")?.unwrap_or_default();
+    generic::read(config, model_type, None)
 }

@@ -64,6 +64,8 @@ pub enum Reason {
     Duplicate { what: &'static str, name: String },
     #[error("the value of {key} is of kind {kind}, which GGUF does not have")]
     ValueKind { key: String, kind: u32 },
+    #[error("the value of {key} is a list of lists, which no engine reads")]
+    Nested { key: String },
     #[error("`general.alignment` is {0}; it must be a power of two")]
     Alignment(String),
     #[error("the tensor {tensor} has {count} dimensions; engines take at most 4")]
@@ -118,10 +120,8 @@ pub enum Reason {
     NotAModel(&'static str),
     #[error("this is {0}, no projector")]
     NotAProjector(&'static str),
-    #[error("`{0}` is missing")]
-    Missing(String),
-    #[error("`{key}` {reason}")]
-    Value { key: String, reason: String },
+    #[error("{0}")]
+    Lacking(String),
     #[error(transparent)]
     Model(model::Error),
 }

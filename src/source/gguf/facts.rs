@@ -1,11 +1,16 @@
 //! What header and tensors say together, asked by key and by name.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::metadata::Metadata;
+use super::error::shown;
+use super::metadata::{Entry, Metadata};
 use crate::model::FileTensor;
+
+/// Most blocks: as many layers as a configuration may have, so that a claim costs nothing.
+const MOST: u64 = 10_000;
 
 /// Metadata of an architecture, and the shapes of the tensors.
 pub(super) struct Facts<'a> {
@@ -13,7 +18,11 @@ pub(super) struct Facts<'a> {
     metadata: &'a Metadata,
     shapes: HashMap<&'a str, [u64; 4]>,
     /// What follows `blk.N.` in the name of any tensor.
-    in_blocks: BTreeSet<&'a str>,
+    in_blocks: HashSet<&'a str>,
+    /// One more than the highest number of a block that a tensor is named for.
+    named_blocks: u64,
+    /// Keys that were asked for and hold no number where they should, with what they hold.
+    odd: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> Facts<'a> {
@@ -23,9 +32,10 @@ impl<'a> Facts<'a> {
         tensors: &'a [FileTensor],
     ) -> Self {
         let in_block = |tensor: &'a FileTensor| {
-            let (_, name) = tensor.name.strip_prefix("blk.")?.split_once('.')?;
-            Some(name)
+            let (number, name) = tensor.name.strip_prefix("blk.")?.split_once('.')?;
+            Some((number.parse::<u64>().ok()?, name))
         };
+        let blocks = || tensors.iter().filter_map(in_block);
         Self {
             architecture,
             metadata,
@@ -33,13 +43,23 @@ impl<'a> Facts<'a> {
                 .iter()
                 .map(|tensor| (tensor.name.as_str(), tensor.shape))
                 .collect(),
-            in_blocks: tensors.iter().filter_map(in_block).collect(),
+            in_blocks: blocks().map(|(_, name)| name).collect(),
+            named_blocks: blocks()
+                .map(|(number, _)| number.saturating_add(1))
+                .max()
+                .unwrap_or(0),
+            odd: RefCell::default(),
         }
+    }
+
+    /// A key of the architecture as the file has it.
+    pub(super) fn key(&self, key: &str) -> String {
+        format!("{}.{key}", self.architecture)
     }
 
     /// The value of a key of the architecture.
     pub(super) fn value(&self, key: &str) -> Option<&'a Value> {
-        self.metadata.get(&format!("{}.{key}", self.architecture))
+        self.metadata.get(&self.key(key))
     }
 
     /// Elements of a list, or a value that is the same for all layers, as whole numbers.
@@ -49,10 +69,16 @@ impl<'a> Facts<'a> {
             // Some writers use a signed kind for what cannot be negative.
             other => other.as_u64(),
         };
-        match self.value(key)? {
+        let value = self.value(key)?;
+        let numbers = match value {
             Value::Array(list) => list.iter().map(number).collect(),
             value => number(value).map(|number| vec![number]),
+        };
+        if numbers.is_none() {
+            let key = key.to_owned();
+            self.odd.borrow_mut().insert(key, told(value));
         }
+        numbers
     }
 
     /// One number; of a list, which has one per layer, the largest.
@@ -95,10 +121,11 @@ impl<'a> Facts<'a> {
         (0..self.all_blocks()).find_map(|block| self.extent(&format!("blk.{block}.{name}"), axis))
     }
 
-    /// Blocks in the file, prediction blocks included. No file has more than the most layers of a configuration, so
-    /// that a claim costs nothing.
+    /// Blocks in the file, prediction blocks included: as many as it says, or as its tensors are named for where it says
+    /// nothing that can be.
     pub(super) fn all_blocks(&self) -> u64 {
-        self.positive("block_count").unwrap_or(0).min(10_000)
+        let said = self.positive(BLOCKS).filter(|blocks| *blocks <= MOST);
+        said.unwrap_or(self.named_blocks.min(MOST))
     }
 
     /// Blocks of the main model.
@@ -127,5 +154,76 @@ impl<'a> Facts<'a> {
     /// Elements of the vocabulary's list, where no tensor tells.
     pub(super) fn tokens(&self) -> Option<u64> {
         self.metadata.elements("tokenizer.ggml.tokens")
+    }
+
+    /// That a key of the architecture is not there, or what it holds instead of a number above zero.
+    pub(super) fn lacking(&self, key: &str) -> String {
+        lacking(self.metadata, &self.key(key))
+    }
+
+    /// What metadata and tensors do not agree on, and what was there and could not be used, each a whole sentence.
+    pub(super) fn doubts(&self) -> Vec<String> {
+        let mut doubts: Vec<String> = self.doubt_on_blocks().into_iter().collect();
+        let odd = self.odd.borrow();
+        let odd = odd.keys().filter(|key| *key != BLOCKS);
+        doubts.extend(odd.map(|key| format!("{}: it is left out of account.", self.lacking(key))));
+        doubts
+    }
+
+    /// Why the number of blocks is none that can be.
+    pub(super) fn lacking_blocks(&self) -> Option<String> {
+        match self.positive(BLOCKS) {
+            None => Some(self.lacking(BLOCKS)),
+            Some(said) if said > MOST => {
+                let name = shown(self.key(BLOCKS).as_bytes());
+                Some(format!("{name} is {said}, more than any model has"))
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn doubt_on_blocks(&self) -> Option<String> {
+        let named = match self.named_blocks {
+            0 => "no block".to_owned(),
+            1 => "1 block".to_owned(),
+            more => format!("{more} blocks"),
+        };
+        if let Some(lack) = self.lacking_blocks() {
+            return (self.named_blocks > 0).then(|| {
+                format!("{lack}: layers are those of the {named} that its tensors are named for.")
+            });
+        }
+        let all = self.all_blocks();
+        (self.blocks() > self.named_blocks || self.named_blocks > all).then(|| {
+            format!(
+                "{} is {all}, but the file has tensors for {named}: layers and caches are counted as the key says, \
+                 weights as they are there.",
+                shown(self.key(BLOCKS).as_bytes())
+            )
+        })
+    }
+}
+
+/// How many blocks there are.
+pub(super) const BLOCKS: &str = "block_count";
+
+/// That a key is not there, or what it holds instead of a number above zero.
+pub(super) fn lacking(metadata: &Metadata, key: &str) -> String {
+    let name = shown(key.as_bytes());
+    let found = match metadata.entry_of(key) {
+        None => return format!("{name} is missing"),
+        Some(Entry::Value(value)) => told(value),
+        Some(Entry::List(count)) => format!("(a list of {count})"),
+        Some(Entry::Text(count)) => format!("(a text of {count} bytes)"),
+    };
+    format!("{name} is there, but its value {found} is not a positive number")
+}
+
+/// A value as it is told: short, and without what steers.
+fn told(value: &Value) -> String {
+    match value {
+        Value::Array(list) => format!("(a list of {})", list.len()),
+        Value::String(text) => shown(text.as_bytes()),
+        other => other.to_string(),
     }
 }

@@ -1,8 +1,6 @@
 //! One file's header: magic, version, metadata and the list of tensors, as the format's specification has them
 //! (`docs/gguf.md` of ggml; `gguf_init_from_reader` in `ggml/src/gguf.cpp`, ggml 0.26).
 
-use std::collections::HashSet;
-
 use super::cursor::Cursor;
 use super::error::{Reason, shown};
 use super::metadata::{Metadata, name};
@@ -55,21 +53,11 @@ impl Header {
         }
         let metadata = Metadata::read(&mut cursor, keys)?;
         let alignment = alignment(&metadata)?;
-        let mut seen = HashSet::new();
-        let mut list = Vec::new();
-        for _ in 0..tensors {
-            let info = Info::read(&mut cursor)?;
-            if !seen.insert(info.name.clone()) {
-                return Err(Reason::Duplicate {
-                    what: "tensors",
-                    name: shown(info.name.as_bytes()),
-                });
-            }
-            list.push(info);
-        }
+        let list: Result<Vec<Info>, Reason> =
+            (0..tensors).map(|_| Info::read(&mut cursor)).collect();
         Ok(Self {
             metadata,
-            tensors: list,
+            tensors: list?,
             data: cursor.position().next_multiple_of(alignment),
             alignment,
         })

@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 
 use super::cursor::Cursor;
 use super::error::{Reason, shown};
-use crate::plain::shows_itself;
+use crate::plain::{shows_itself, tame};
 
 /// What a header says of its model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -107,6 +107,11 @@ impl Metadata {
         values.map(Value::Array).map(Entry::Value)
     }
 
+    /// Whether and how a key is there, kept or not.
+    pub fn entry_of(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
     /// A value that was kept.
     pub fn get(&self, key: &str) -> Option<&Value> {
         match self.entries.get(key)? {
@@ -158,6 +163,9 @@ fn width(key: &str, kind: u32) -> Result<u64, Reason> {
         2 | 3 => Ok(2),
         4..=6 => Ok(4),
         10..=12 => Ok(8),
+        ARRAY => Err(Reason::Nested {
+            key: shown(key.as_bytes()),
+        }),
         _ => Err(Reason::ValueKind {
             key: shown(key.as_bytes()),
             kind,
@@ -188,12 +196,7 @@ fn scalar(cursor: &mut Cursor<'_>, key: &str, kind: u32) -> Result<Value, Reason
 /// A text of at most [`TEXT`] bytes; what is no text is replaced, what would not show as itself left out.
 fn text(cursor: &mut Cursor<'_>, length: u64) -> Result<Value, Reason> {
     let bytes = cursor.take(length as usize)?;
-    let text = String::from_utf8_lossy(bytes);
-    Ok(Value::String(
-        text.chars()
-            .filter(|letter| shows_itself(*letter))
-            .collect(),
-    ))
+    Ok(Value::String(tame(&String::from_utf8_lossy(bytes))))
 }
 
 fn strings(cursor: &mut Cursor<'_>, count: u64, kept: bool) -> Result<Entry, Reason> {

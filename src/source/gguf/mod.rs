@@ -14,7 +14,7 @@ mod error;
 mod facts;
 mod header;
 mod kind;
-mod label;
+pub(super) mod label;
 mod metadata;
 mod model;
 mod split;
@@ -35,6 +35,7 @@ use self::header::Header;
 use self::split::Part;
 use super::access::{Collection, LocalFolder, RandomAccess};
 use crate::model::{Checkpoint, Container, FileTensor};
+use crate::plain::quoted;
 use crate::store;
 use crate::units::Bytes;
 
@@ -89,7 +90,7 @@ pub fn open(path: &Path) -> Result<Gguf, Error> {
 /// What is wrong with it.
 pub fn read(collection: &dyn Collection, name: &str) -> Result<Gguf, Error> {
     let first = File::read(collection, name)?;
-    let count = first.header.metadata.number("split.count").unwrap_or(1);
+    let count = first.metadata.number("split.count").unwrap_or(1);
     let files = if count > 1 {
         parts(collection, first, count)?
     } else {
@@ -102,7 +103,7 @@ pub fn read(collection: &dyn Collection, name: &str) -> Result<Gguf, Error> {
 struct File {
     name: String,
     size: u64,
-    header: Header,
+    metadata: Metadata,
     tensors: tensors::Sized,
 }
 
@@ -116,13 +117,22 @@ impl File {
 
     fn of(file: &dyn RandomAccess, name: &str) -> Result<Self, Reason> {
         let size = file.size();
-        let header = Header::read(file)?;
-        let tensors = tensors::sized(&header, size)?;
+        let Header {
+            metadata,
+            tensors,
+            data,
+            alignment,
+        } = Header::read(file)?;
+        let place = tensors::Place {
+            data,
+            alignment,
+            size,
+        };
         Ok(Self {
             name: name.to_owned(),
             size,
-            header,
-            tensors,
+            metadata,
+            tensors: tensors::sized(tensors, &place)?,
         })
     }
 }
@@ -143,7 +153,7 @@ fn refused(name: &str, reason: Reason) -> Error {
         other => other,
     };
     Error {
-        file: shown(name.as_bytes()).trim_matches('`').to_owned(),
+        file: quoted(name),
         reason: Box::new(reason),
     }
 }
@@ -180,7 +190,7 @@ fn parts(collection: &dyn Collection, open: File, count: u64) -> Result<Vec<File
 impl File {
     /// Which part it is of a set of so many, where name and contents agree.
     fn part(&self, count: u64) -> Result<Part<'_>, Reason> {
-        let says = |key| self.header.metadata.number(key);
+        let says = |key| self.metadata.number(key);
         // Counted from 0 in the file, from 1 in names.
         let number = says("split.no").unwrap_or(0).saturating_add(1);
         let own_count = says("split.count").unwrap_or(1);
@@ -205,63 +215,79 @@ impl File {
 
 /// The files of a set as one.
 fn joined(files: Vec<File>) -> Result<Gguf, Error> {
+    distinct(&files)?;
     let mut names = Vec::new();
     let mut metadata = None;
     let mut size = 0_u64;
     let mut tensors: Vec<FileTensor> = Vec::new();
     let mut unknown: BTreeMap<u32, u64> = BTreeMap::new();
-    let mut seen = HashSet::new();
     for file in files {
-        let again = file
-            .tensors
-            .tensors
-            .iter()
-            .find(|tensor| !seen.insert(tensor.name.clone()));
-        if let Some(tensor) = again {
-            let name = shown(tensor.name.as_bytes());
-            return Err(refused(
-                &file.name,
-                Reason::Duplicate {
-                    what: "tensors",
-                    name,
-                },
-            ));
-        }
         tensors.extend(file.tensors.tensors);
         for (kind, count) in file.tensors.unknown {
             *unknown.entry(kind).or_default() += count;
         }
         size = size.saturating_add(file.size);
-        metadata.get_or_insert(file.header.metadata);
+        metadata.get_or_insert(file.metadata);
         names.push(file.name);
     }
     let metadata = metadata.unwrap_or_default();
+    let name = names.first().map(String::as_str).unwrap_or_default();
     let found = tensors.len() as u64;
     if let Some(expected) = metadata.number("split.tensors.count")
         && names.len() > 1
         && expected != found
     {
-        let name = names.first().map(String::as_str).unwrap_or_default();
         return Err(refused(name, Reason::PartTensors { found, expected }));
     }
     Ok(Gguf {
         kind: Kind::of(&metadata, !tensors.is_empty()),
-        files: names,
         size: Bytes::new(size),
         assumptions: unknown.into_iter().map(assumed).collect(),
         checkpoint: Arc::new(Checkpoint::new(
             Container::Gguf,
-            label::label(&metadata),
+            label::of(stem(name), &metadata),
             tensors,
         )),
         metadata,
+        files: names,
     })
+}
+
+/// Refuses files of which two tensors have one name.
+fn distinct(files: &[File]) -> Result<(), Error> {
+    let count = files.iter().map(|file| file.tensors.tensors.len()).sum();
+    let mut seen = HashSet::with_capacity(count);
+    for file in files {
+        for tensor in &file.tensors.tensors {
+            if !seen.insert(tensor.name.as_str()) {
+                let reason = Reason::Duplicate {
+                    what: "tensors",
+                    name: shown(tensor.name.as_bytes()),
+                };
+                return Err(refused(&file.name, reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A file's name without folders, ending and number of part.
+fn stem(name: &str) -> &str {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    match Part::of(name) {
+        Some(part) => part.prefix,
+        None => name.strip_suffix(".gguf").unwrap_or(name),
+    }
 }
 
 /// What is assumed of tensors whose type is not known.
 fn assumed((kind, count): (u32, u64)) -> String {
+    let (tensors, each) = match count {
+        1 => ("tensor is", "it"),
+        _ => ("tensors are", "each"),
+    };
     format!(
-        "{count} tensors are of type {kind}, which this version does not know: each is taken to reach to the next one, \
+        "{count} {tensors} of type {kind}, which this version does not know: {each} is taken to reach to the next one, \
          which is at most the file's alignment too much."
     )
 }

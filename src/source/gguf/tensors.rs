@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::error::{Reason, shown};
-use super::header::{Header, Info};
+use super::header::Info;
 use crate::model::{FileTensor, TensorRole};
 use crate::quant::Type;
 use crate::units::Bytes;
@@ -16,24 +16,27 @@ pub(super) struct Sized {
 }
 
 /// Sizes what a header lists in a file of `size` bytes.
-pub(super) fn sized(header: &Header, size: u64) -> Result<Sized, Reason> {
-    let mut order: Vec<&Info> = header.tensors.iter().collect();
-    order.sort_unstable_by_key(|info| info.offset);
+pub(super) fn sized(list: Vec<Info>, place: &Place) -> Result<Sized, Reason> {
+    let Place {
+        data,
+        alignment,
+        size,
+    } = *place;
+    let mut order: Vec<(usize, &Info)> = list.iter().enumerate().collect();
+    order.sort_unstable_by_key(|(_, info)| info.offset);
     // Where each tensor must end: before the next that begins elsewhere, or with the file.
-    let behind = size.saturating_sub(header.data);
-    let mut sizes: BTreeMap<&str, u64> = BTreeMap::new();
+    let behind = size.saturating_sub(data);
+    let mut sizes = vec![0; list.len()];
     let mut unknown = BTreeMap::new();
     let mut reached: (u64, &str) = (0, "");
-    for (info, next) in order
-        .iter()
-        .zip(order.iter().skip(1).map(Some).chain([None]))
-    {
+    let nexts = order.iter().skip(1).map(|(_, next)| Some(next.offset));
+    for ((index, info), next) in order.iter().zip(nexts.chain([None])) {
         let tensor = || shown(info.name.as_bytes());
-        if !info.offset.is_multiple_of(header.alignment) {
+        if !info.offset.is_multiple_of(alignment) {
             return Err(Reason::Unaligned {
                 tensor: tensor(),
                 offset: info.offset,
-                alignment: header.alignment,
+                alignment,
             });
         }
         if info.offset < reached.0 {
@@ -42,14 +45,15 @@ pub(super) fn sized(header: &Header, size: u64) -> Result<Sized, Reason> {
                 second: tensor(),
             });
         }
-        let end = next.map_or(behind.max(info.offset), |next| next.offset);
         let bytes = if let Some(kind) = Type::from_ggml_id(info.kind) {
             bytes(info, kind)?
         } else {
             *unknown.entry(info.kind).or_default() += 1;
-            end - info.offset
+            next.unwrap_or(behind).saturating_sub(info.offset)
         };
-        sizes.insert(&info.name, bytes);
+        if let Some(size) = sizes.get_mut(*index) {
+            *size = bytes;
+        }
         let end = info
             .offset
             .checked_add(bytes)
@@ -58,20 +62,27 @@ pub(super) fn sized(header: &Header, size: u64) -> Result<Sized, Reason> {
             reached = (end, &info.name);
         }
     }
-    let expected = header.data.saturating_add(reached.0);
     if reached.0 > behind {
         return Err(Reason::Cut {
             size,
-            expected,
+            expected: data.saturating_add(reached.0),
             piece: false,
         });
     }
-    let tensors = header
-        .tensors
-        .iter()
-        .map(|info| described(info, sizes.get(info.name.as_str()).copied()))
+    let tensors = list.into_iter().zip(sizes);
+    let tensors = tensors
+        .map(|(info, bytes)| described(info, bytes))
         .collect();
     Ok(Sized { tensors, unknown })
+}
+
+/// Where in its file the data of a header is.
+pub(super) struct Place {
+    /// Where tensors begin.
+    pub(super) data: u64,
+    pub(super) alignment: u64,
+    /// Bytes of the whole file.
+    pub(super) size: u64,
 }
 
 fn bytes(info: &Info, kind: Type) -> Result<u64, Reason> {
@@ -90,17 +101,17 @@ fn bytes(info: &Info, kind: Type) -> Result<u64, Reason> {
         })
 }
 
-fn described(info: &Info, bytes: Option<u64>) -> FileTensor {
+fn described(info: Info, bytes: u64) -> FileTensor {
     let kind = Type::from_ggml_id(info.kind);
     FileTensor {
-        name: info.name.clone(),
+        name: info.name,
         shape: info.shape,
         kind,
         type_name: kind.map_or_else(
             || Cow::Owned(format!("type {}", info.kind)),
             |kind| Cow::Borrowed(kind.name()),
         ),
-        bytes: Bytes::new(bytes.unwrap_or_default()),
+        bytes: Bytes::new(bytes),
         role: TensorRole::Parameters,
     }
 }

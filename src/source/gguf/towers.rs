@@ -1,6 +1,7 @@
 //! From a projector's file (`mmproj`) to the towers in it (`tools/mtmd/clip.cpp` and `clip-impl.h`, 0.6.0-dev).
 
 use super::error::{Error, Reason};
+use super::facts::lacking;
 use super::metadata::Metadata;
 use super::{Gguf, Kind, refused};
 use crate::model::{Encoder, FileTensor, Shares, Tower, TowerKind, Vision};
@@ -57,7 +58,7 @@ impl Gguf {
 
 fn needed(metadata: &Metadata, key: &str) -> Result<u64, Reason> {
     let number = metadata.number(key).filter(|number| *number > 0);
-    number.ok_or_else(|| Reason::Missing(key.to_owned()))
+    number.ok_or_else(|| Reason::Lacking(lacking(metadata, key)))
 }
 
 fn is_of_sounds(tensor: &FileTensor) -> bool {

@@ -1,50 +1,6 @@
 //! What names of files say.
 
-/// The form of a GGUF file's weights by its name: "Q4_K_M", "UD-Q4_K_XL", "IQ2_XXS", "BF16".
-pub(super) fn quant(name: &str) -> Option<String> {
-    let name = name.to_ascii_uppercase();
-    let mut found = None;
-    let mut previous = "";
-    for word in words(&name) {
-        if let Some(at) = form(word) {
-            // Unsloth's dynamic mixtures.
-            let prefix = if previous == "UD" { "UD-" } else { "" };
-            let form = word.get(at..).unwrap_or_default();
-            found = Some(format!("{prefix}{form}"));
-        }
-        previous = word;
-    }
-    found
-}
-
-fn words(name: &str) -> impl Iterator<Item = &str> {
-    name.split(['-', '.', ' '])
-}
-
-/// Where the form begins in a word. Some names join it with `_`, which forms have in them too: try every one.
-fn form(word: &str) -> Option<usize> {
-    let mut starts = std::iter::once(0).chain(word.match_indices('_').map(|(at, _)| at + 1));
-    starts.find(|at| word.get(*at..).is_some_and(is_form))
-}
-
-/// Is this a file type of llama.cpp (`llama_ftype`, 0.6.0-dev), or one of its mixtures by another name?
-fn is_form(word: &str) -> bool {
-    let mut parts = word.split('_');
-    let first = parts.next().unwrap_or_default();
-    let known = match first {
-        "F16" | "F32" | "BF16" => return parts.next().is_none(),
-        "MXFP4" | "NVFP4" => return parts.all(|part| part == "MOE"),
-        _ => ["IQ", "TQ", "Q"]
-            .into_iter()
-            .find_map(|kind| first.strip_prefix(kind)),
-    };
-    let digit = |text: &str| text.len() == 1 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let rest: Vec<&str> = parts.collect();
-    let kind = |part: &&str| {
-        digit(part) || matches!(*part, "K" | "S" | "M" | "L" | "XL" | "XS" | "XXS" | "NL")
-    };
-    known.is_some_and(digit) && !rest.is_empty() && rest.len() <= 3 && rest.iter().all(kind)
-}
+use crate::source::gguf::label::{form, words};
 
 /// Where a file stands in a split model: its common name, its number from one, and how many there are.
 ///
@@ -91,28 +47,6 @@ pub(super) fn base(stem: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_say_how_weights_are_stored() {
-        for (name, expect) in [
-            ("Qwen3-8B-Q4_K_M", Some("Q4_K_M")),
-            ("DeepSeek-R1-UD-IQ1_S", Some("UD-IQ1_S")),
-            ("Qwen3-30B-A3B-UD-Q4_K_XL", Some("UD-Q4_K_XL")),
-            ("mistral-7b-instruct-v0.2.Q5_0", Some("Q5_0")),
-            ("ggml-model-q4_0", Some("Q4_0")),
-            ("Model_Q3_K_S", Some("Q3_K_S")),
-            ("gpt-oss-20b-mxfp4", Some("MXFP4")),
-            ("gpt-oss-120b-MXFP4_MOE", Some("MXFP4_MOE")),
-            ("Llama-3.2-1B-Instruct-BF16", Some("BF16")),
-            ("gpt4all-falcon-newbpe-q4_0", Some("Q4_0")),
-            ("bitnet-TQ2_0", Some("TQ2_0")),
-            ("Q-learning", None),
-            ("model", None),
-            ("", None),
-        ] {
-            assert_eq!(quant(name).as_deref(), expect, "{name}");
-        }
-    }
 
     #[test]
     fn parts_of_split_models_are_numbered() {

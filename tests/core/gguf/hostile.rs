@@ -161,6 +161,10 @@ fn keys_are_checked() {
     let mut kind = model();
     kind.raw_key("k", 77, &[0; 8]);
     assert!(said(kind.file()).contains("of kind 77"));
+    let mut nested = model();
+    nested.raw_key("k", 9, &[9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    nested.tensor("a", &[8], 0, 32);
+    assert!(said(nested.file()).contains("the value of `k` is a list of lists"));
     for alignment in [0, 3, 100] {
         let mut writer = model();
         writer.key("general.alignment", &json!(alignment));

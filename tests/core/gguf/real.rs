@@ -1,9 +1,6 @@
 //! Files that others wrote.
 //!
-//! `tests/data/gguf/tiny.gguf` was written by the Python package `gguf` 0.19.0 (`.ci/tiny_model.py` with a width of 16)
-//! and loads in llama-server. Too large to be kept here, and opened by `plimsoll inspect` with the numbers that the
-//! Python package reads: the 19 vocabularies `vendor/llama.cpp/models/ggml-vocab-*.gguf` in the source distribution of
-//! `llama-cpp-python` 0.3.36 (0.6 to 16 MB each, 12 architectures), all told to be vocabularies without weights.
+//! `tests/data/gguf/tiny.gguf` was written by the Python package `gguf` 0.19.0 (`.ci/tiny_model.py` with a width of 16).
 
 use std::path::PathBuf;
 

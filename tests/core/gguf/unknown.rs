@@ -2,6 +2,7 @@
 
 use plimsoll::engine::llamacpp::file_type::FileType;
 use plimsoll::engine::llamacpp::tensors::TensorTable;
+use plimsoll::inspect::{Certainty, Inspection};
 use plimsoll::model::Mixer;
 use plimsoll::source::gguf;
 use serde_json::{Map, Value};
@@ -122,8 +123,14 @@ fn too_little_metadata_leaves_the_weights() {
     };
     for (missing, words) in [
         ("of-tomorrow.", "`of-tomorrow.block_count` is missing"),
-        ("head_count", "num_attention_heads"),
-        ("embedding_length", "hidden_size"),
+        (
+            "of-tomorrow.",
+            "`of-tomorrow.attention.head_count` is missing",
+        ),
+        (
+            "head_count",
+            "`of-tomorrow.attention.head_count` is missing",
+        ),
     ] {
         let model = read(&without(missing), &Map::new()).expect("a model");
         assert!(model.layers.is_empty(), "{missing}");
@@ -133,11 +140,95 @@ fn too_little_metadata_leaves_the_weights() {
         assert_eq!(model.blocks(), 32);
         let said = model.assumptions.join(" ");
         assert!(said.contains(words), "{said}");
+        assert!(
+            !said.contains("num_") && !said.contains("hidden_size"),
+            "{said}"
+        );
     }
+    // What the tensors tell need not be said.
+    let model = read(&without("embedding_length"), &Map::new()).expect("a model");
+    assert_eq!((model.layers.len(), model.hidden_size), (32, 4096));
     // Whoever says what is missing is answered.
     let told = Map::from_iter([("num_hidden_layers".to_owned(), Value::from(3))]);
     assert!(read(&without("head_count"), &told).is_err());
     let mut known = without("head_count");
     known.insert("general.architecture".to_owned(), "llama".into());
     assert!(read(&known, &Map::new()).is_err());
+}
+
+/// What is there and cannot be is told by its key and value, not as missing.
+#[test]
+fn invalid_keys_are_told_as_they_are() {
+    let published = preset("Llama-3.1-8B-Instruct");
+    let table = TensorTable::new(&published, FileType::Q4_K_M, false).expect("a table");
+    let read = |architecture: &str, key: &str, value: Value| {
+        let mut kv = renamed("Llama-3.1-8B-Instruct");
+        kv.insert(format!("of-tomorrow.{key}"), value);
+        let kv = kv.into_iter();
+        let kv = kv.map(|(key, value)| (key.replace("of-tomorrow", architecture), value));
+        let mut kv: Map<String, Value> = kv.collect();
+        kv.insert("general.architecture".to_owned(), architecture.into());
+        let folder = Folder::of("m.gguf", Writer::with(&kv).table(&table).file());
+        let file = gguf::read(&folder, "m.gguf").expect("a file");
+        file.model(&Map::new()).map_err(|error| error.to_string())
+    };
+    for (key, value, shown) in [
+        ("block_count", Value::from("many"), "`many`"),
+        ("block_count", Value::from(0), "0"),
+        ("attention.head_count", Value::from("x"), "`x`"),
+        ("attention.head_count", Value::from(0), "0"),
+    ] {
+        let words = |architecture: &str| {
+            format!(
+                "`{architecture}.{key}` is there, but its value {shown} is not a positive number"
+            )
+        };
+        let error = read("llama", key, value.clone()).expect_err("a reason");
+        assert!(error.contains(&words("llama")), "{error}");
+        let model = read("of-tomorrow", key, value).expect("a model");
+        let said = model.assumptions.join(" ");
+        assert!(said.contains(&words("of-tomorrow")), "{said}");
+    }
+    // What is of no use for the layers is left out of account, and that is said.
+    let model = read("llama", "context_length", Value::from("long")).expect("a model");
+    let said = model.assumptions.join(" ");
+    assert!(said.contains("`llama.context_length` is there"), "{said}");
+}
+
+/// A number of blocks that the tensors do not bear out.
+#[test]
+fn blocks_that_are_not_there_are_told() {
+    let published = preset("Llama-3.1-8B-Instruct");
+    let table = TensorTable::new(&published, FileType::Q4_K_M, false).expect("a table");
+    for (claimed, words) in [
+        (1000, "is 1000, but the file has tensors for 32 blocks"),
+        (2, "is 2, but the file has tensors for 32 blocks"),
+        (u32::MAX, "is 4294967295, more than any model has"),
+    ] {
+        let mut kv = renamed("Llama-3.1-8B-Instruct");
+        kv.insert("of-tomorrow.block_count".to_owned(), claimed.into());
+        let folder = Folder::of("m.gguf", Writer::with(&kv).table(&table).file());
+        let file = gguf::read(&folder, "m.gguf").expect("a file");
+        let model = file.model(&Map::new()).expect("a model");
+        let said = model.assumptions.join(" ");
+        assert!(said.contains(words), "{said}");
+        let told = Inspection::new(&model, Vec::new());
+        assert_eq!(told.certainty, Certainty::Assumed);
+        // Where there is no figure there is a reason.
+        assert_ne!(told.cache.is_some(), told.cache_unknown.is_some());
+    }
+}
+
+/// Networks are as the tensors show them, and the architecture is told of once.
+#[test]
+fn nothing_is_assumed_that_the_tensors_tell() {
+    let published = preset("Llama-3.1-8B-Instruct");
+    let table = TensorTable::new(&published, FileType::Q4_K_M, false).expect("a table");
+    let kv = renamed("Llama-3.1-8B-Instruct");
+    let folder = Folder::of("UD-IQ2_XXS.gguf", Writer::with(&kv).table(&table).file());
+    let file = gguf::read(&folder, "UD-IQ2_XXS.gguf").expect("a file");
+    let model = file.model(&Map::new()).expect("a model");
+    assert_eq!(model.assumptions.len(), 1, "{:?}", model.assumptions);
+    // One name for the form of the weights, wherever it is told.
+    assert_eq!(file.checkpoint.label.as_deref(), Some("UD-IQ2_XXS"));
 }

@@ -250,7 +250,7 @@ fn windows(fields: &Fields<'_, '_>, mixers: &Mixers, depth: usize) -> Result<Vec
         .count("max_window_layers", Limit::Layers)?
         .unwrap_or(0);
     if full == 0 {
-        fields.assume("The configuration has a window for its attention and no pattern of layers: every layer is taken to see only the window.");
+        fields.assume("There is a window for attention and no pattern of layers: every layer is taken to see only the window.");
     }
     Ok((0..depth as u64).map(|index| kind(index >= full)).collect())
 }

@@ -68,7 +68,7 @@ impl Mixers {
             None => Mixer::Attention(attention(fields, model, most)?),
         };
         if key_value_heads.is_none() && matches!(attention, Mixer::Attention(_)) {
-            fields.assume("The configuration does not group its heads: keys and values are taken to have as many heads as queries.");
+            fields.assume("It is not said how heads are grouped: keys and values are taken to have as many heads as queries.");
         }
         Ok(Some(Self {
             attention: (most > 0).then_some(attention),

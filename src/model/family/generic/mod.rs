@@ -59,14 +59,6 @@ pub(super) fn read(
     let Some(depth) = depth(&fields)? else {
         return Err(nothing("num_hidden_layers", nearest));
     };
-    let known = nearest
-        .as_deref()
-        .map(|name| format!(" (the nearest known type is `{name}`)"));
-    fields.assume(format!(
-        "Nothing is known of models of type `{}`{}: layers, caches and graphs are taken from the fields of its configuration alone.",
-        quoted(model_type),
-        known.unwrap_or_default()
-    ));
     let mut model = outside(&fields, model_type, hidden_size)?;
     let Some(mut mixers) = Mixers::read(&fields, &model, depth)? else {
         return Err(nothing("num_attention_heads", nearest));
@@ -99,16 +91,17 @@ fn depth(fields: &Fields<'_, '_>) -> Result<Option<usize>, Error> {
 fn outside(fields: &Fields<'_, '_>, model_type: &str, hidden_size: u64) -> Result<Model, Error> {
     let vocab_size = fields.number(&["vocab_size", "padded_vocab_size", "n_vocab"], Limit::Rows)?;
     if vocab_size.is_none() {
-        fields.assume("The configuration does not say how large the vocabulary is: neither embedding nor output head are counted.");
+        fields.assume("It is not said how large the vocabulary is: neither embedding nor output head are counted.");
     }
     let context = fields.number(&CONTEXT, Limit::Tokens)?;
     if context.is_none() {
-        fields.assume("The configuration does not say how long the model's context is.");
+        fields.assume("It is not said how long the model's context is.");
     }
     let tied = fields.flag(&["tie_word_embeddings"])?;
     if tied.is_none() {
         // transformers 5.24.0 `configuration_utils.py`: the default, which saved configurations leave out.
-        fields.assume("The configuration does not say whether the output head is the embedding: it is taken to be.");
+        fields
+            .assume("It is not said whether the output head is the embedding: it is taken to be.");
     }
     let config = fields.config;
     Ok(Model {

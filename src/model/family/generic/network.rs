@@ -74,14 +74,14 @@ impl Networks {
         model: &Model,
         depth: usize,
     ) -> Result<Self, Error> {
-        let gated = gated(fields, model.activation);
+        let gated = gated(fields, model.activation)?;
         let experts = experts(fields, gated)?;
         let widths = match fields.per_layer(&WIDTH, Limit::Width, depth)? {
             Some(widths) => widths,
             None if experts.is_some() => vec![0; depth],
             None => {
                 // The default of GPT-2 and its kin (`n_inner` of transformers' GPT2Config).
-                fields.assume("The configuration does not say how wide its feed-forward networks are: four times the hidden size is assumed.");
+                fields.assume("It is not said how wide feed-forward networks are: four times the hidden size is assumed.");
                 vec![model.hidden_size.saturating_mul(4); depth]
             }
         };
@@ -120,13 +120,17 @@ impl Networks {
 }
 
 /// Networks with SiLU nearly always have a gate, those with another activation nearly never.
-fn gated(fields: &Fields<'_, '_>, activation: Activation) -> bool {
+fn gated(fields: &Fields<'_, '_>, activation: Activation) -> Result<bool, Error> {
+    // `is_gated_act` of transformers' T5Config; files of weights are read into it where they tell.
+    if let Some(gated) = fields.flag(&["is_gated_act"])? {
+        return Ok(gated);
+    }
     let gated = activation == Activation::Silu;
     let matrices = if gated { "three" } else { "two" };
     fields.assume(format!(
         "No field says how many matrices a feed-forward network has: by its activation, {matrices} are assumed."
     ));
-    gated
+    Ok(gated)
 }
 
 /// The experts, where there are several.
@@ -146,9 +150,7 @@ fn experts(fields: &Fields<'_, '_>, gated: bool) -> Result<Option<Experts>, Erro
         }
         None => {
             // As in GShard and Mixtral.
-            fields.assume(
-                "The configuration does not say how many experts a token uses: two are assumed.",
-            );
+            fields.assume("It is not said how many experts a token uses: two are assumed.");
             2
         }
     };

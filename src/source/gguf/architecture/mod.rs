@@ -97,6 +97,37 @@ pub(super) fn known(facts: &Facts<'_>) -> Option<Map<String, Value>> {
     Some(config)
 }
 
+/// Keys behind the fields that are not simply a key's value.
+const BEHIND: [(&str, &str); 13] = [
+    ("num_hidden_layers", "block_count"),
+    ("hidden_size", "embedding_length"),
+    ("vocab_size", "vocab_size"),
+    ("num_attention_heads", "attention.head_count"),
+    ("num_key_value_heads", "attention.head_count_kv"),
+    ("intermediate_size", "feed_forward_length"),
+    ("moe_intermediate_size", "expert_feed_forward_length"),
+    ("layer_types", "attention.sliding_window_pattern"),
+    ("v_head_dim", "attention.value_length"),
+    ("qk_nope_head_dim", "attention.key_length"),
+    ("qk_rope_head_dim", "rope.dimension_count"),
+    ("sliding_window_pattern", "attention.sliding_window_pattern"),
+    ("num_nextn_predict_layers", "nextn_predict_layers"),
+];
+
+/// The key that a field of the configuration is read from.
+pub(super) fn key_of(facts: &Facts<'_>, field: &str) -> Option<&'static str> {
+    let mut all = GROUPS.into_iter().flatten();
+    let known = all.find(|known| known.name == facts.architecture);
+    let own = known.map_or(unknown::FIELDS, |known| known.fields);
+    let mut rules = own.iter().chain(COMMON);
+    let read = rules.find_map(|(name, rule)| match rule {
+        Rule::Number(key) | Rule::Value(key) if *name == field => Some(*key),
+        _ => None,
+    });
+    let mut behind = BEHIND.iter();
+    read.or_else(|| behind.find(|(name, _)| *name == field).map(|(_, key)| *key))
+}
+
 /// The configuration that the standard keys make, for any architecture.
 pub(super) fn any(facts: &Facts<'_>) -> Map<String, Value> {
     unknown::config(facts)

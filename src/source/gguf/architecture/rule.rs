@@ -52,6 +52,13 @@ pub(super) fn depth(facts: &Facts<'_>) -> Option<Value> {
         .map(Value::from)
 }
 
+/// Width of the residual stream as the file says it, or as its embedding has it.
+pub(super) fn width(facts: &Facts<'_>) -> Option<Value> {
+    let said = facts.positive("embedding_length");
+    let width = said.or_else(|| facts.extent("token_embd.weight", 0));
+    width.map(Value::from)
+}
+
 /// Rows of the embedding, or tokens of the vocabulary.
 pub(super) fn vocabulary(facts: &Facts<'_>) -> Option<Value> {
     let rows = facts.extent("token_embd.weight", 1);
@@ -108,7 +115,9 @@ pub(super) fn expert_width(facts: &Facts<'_>) -> Option<Value> {
 
 /// The same, or the width of the network where there is no other.
 pub(super) fn any_width(facts: &Facts<'_>) -> Option<Value> {
-    expert_width(facts).or_else(|| facts.positive("feed_forward_length").map(Value::from))
+    let said = || facts.positive("feed_forward_length");
+    let rows = || facts.block_extent("ffn_up.weight", 1);
+    expert_width(facts).or_else(|| said().or_else(rows).map(Value::from))
 }
 
 /// Prediction blocks that the file holds.

@@ -8,7 +8,9 @@ use super::rule::{self, Rule, field};
 use crate::source::gguf::facts::Facts;
 
 /// Fields instead of, or beyond, those that most architectures have.
-const FIELDS: &[(&str, Rule)] = &[
+pub(super) const FIELDS: &[(&str, Rule)] = &[
+    ("hidden_size", Rule::By(rule::width)),
+    ("is_gated_act", Rule::By(gated)),
     ("num_attention_heads", Rule::Value("attention.head_count")),
     (
         "num_key_value_heads",
@@ -62,6 +64,23 @@ pub(super) fn config(facts: &Facts<'_>) -> Map<String, Value> {
         field(&mut config, name, *rule, facts);
     }
     config
+}
+
+/// Whether networks have a gate beside the matrix on the way in, by itself or joined to it.
+fn gated(facts: &Facts<'_>) -> Option<Value> {
+    const GATES: [&str; 3] = [
+        "ffn_gate.weight",
+        "ffn_gate_exps.weight",
+        "ffn_gate_up_exps.weight",
+    ];
+    if GATES.iter().any(|gate| facts.some_block_has(gate)) {
+        return Some(Value::Bool(true));
+    }
+    let rows = facts.block_extent("ffn_up.weight", 1)?;
+    let joined = facts
+        .positive("feed_forward_length")
+        .is_some_and(|width| rows == width.saturating_mul(2));
+    Some(Value::Bool(joined))
 }
 
 fn is_latent(facts: &Facts<'_>) -> bool {

@@ -87,7 +87,7 @@ fn projector(model: &str, projectors: &[Item], alone: bool) -> Option<PathBuf> {
 
 /// The first number of the form of a file's weights; 0 where its name has none.
 fn bits(stem: &str) -> u32 {
-    let form = label::quant(stem).unwrap_or_default();
+    let form = gguf::label::of_name(stem).unwrap_or_default();
     let digits: String = form
         .chars()
         .skip_while(|letter| !letter.is_ascii_digit())

@@ -115,11 +115,11 @@ impl Weights {
                 return;
             }
         };
-        if self.kind == Kind::Gguf {
-            // Names tell more than headers, which call every dynamic mixture by its main type.
-            self.quant = self.quant.or_else(|| label::quant(stem));
-        }
-        self.quant = self.quant.or(label);
+        self.quant = match self.kind {
+            // Where the file has no name of its own (Ollama's have none), the library may know one.
+            Kind::Gguf => label.or(self.quant),
+            Kind::Safetensors | Kind::PyTorch => self.quant.or(label),
+        };
         let title = match (&origin.title, self.kind, &origin.repository) {
             (Some(title), _, _) => title.clone(),
             (None, Kind::Safetensors | Kind::PyTorch, Some(repository)) => repository.clone(),
