@@ -92,6 +92,7 @@ impl Inspection {
             by_type,
             files,
             cache: None,
+            cache_unknown: None,
             assumptions: adapter.assumptions.clone(),
         }
     }
