@@ -37,9 +37,9 @@ const CONFIG: &str = r#"{"model_type": "llama", "hidden_size": 64, "vocab_size":
 fn models_of_this_computer_are_listed() {
     let home = folder();
     let folders = folder();
-    // A header that says: a llama with one tensor of eight zeros.
+    // A header that says: something unknown with one tensor of eight zeros.
     let mut tiny = String::from("GGUF\x03\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0");
-    tiny += "\x14\0\0\0\0\0\0\0general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llama";
+    tiny += "\x14\0\0\0\0\0\0\0general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llamo";
     tiny += "\x01\0\0\0\0\0\0\0x\x01\0\0\0\x08\0\0\0\0\0\0\0";
     tiny += &"\0".repeat(160 - tiny.len());
     write(home.path(), ".lmstudio/models/o/r/Tiny-Q4_K_M.gguf", &tiny);

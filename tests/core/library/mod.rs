@@ -121,7 +121,10 @@ fn content(name: &str) -> Vec<u8> {
     let mut content = b"GGUF\x03\0\0\0".to_vec();
     content.extend(1_u64.to_le_bytes());
     content.extend(2_u64.to_le_bytes());
-    for (key, value) in [("general.architecture", "llama"), ("general.name", name)] {
+    for (key, value) in [
+        ("general.architecture", "of-tomorrow"),
+        ("general.name", name),
+    ] {
         content.extend(text(key));
         content.extend(8_u32.to_le_bytes());
         content.extend(text(value));

@@ -151,7 +151,7 @@ fn near_misses_are_suggested_and_names_cannot_move_the_cursor() {
         first("qwen33")
     );
     assert!(
-        first("a\u{1b}[2Jb\0").contains("`a\\u{1b}[2Jb\\0`"),
+        first("a\u{1b}[2Jb\0").contains("`a\\u{1b}[2Jb\\u{0}`"),
         "{}",
         first("a\u{1b}[2Jb\0")
     );

@@ -11,7 +11,7 @@ use crate::source::gguf::facts::Facts;
 pub(super) const FIELDS: &[(&str, Rule)] = &[
     ("hidden_size", Rule::By(rule::width)),
     ("is_gated_act", Rule::By(gated)),
-    ("num_attention_heads", Rule::Value("attention.head_count")),
+    ("num_attention_heads", Rule::By(heads)),
     (
         "num_key_value_heads",
         Rule::Value("attention.head_count_kv"),
@@ -64,6 +64,20 @@ pub(super) fn config(facts: &Facts<'_>) -> Map<String, Value> {
         field(&mut config, name, *rule, facts);
     }
     config
+}
+
+/// Heads of all layers, or of each. None at all is for models without attention; with it, that is no number of heads.
+fn heads(facts: &Facts<'_>) -> Option<Value> {
+    const QUERIES: [&str; 4] = [
+        "attn_q.weight",
+        "attn_qkv.weight",
+        "attn_q_a.weight",
+        "attn_q_b.weight",
+    ];
+    let said = facts.value("attention.head_count")?;
+    let attends = || QUERIES.iter().any(|queries| facts.some_block_has(queries));
+    let can_be = said.is_array() || facts.positive("attention.head_count").is_some() || !attends();
+    can_be.then(|| said.clone())
 }
 
 /// Whether networks have a gate beside the matrix on the way in, by itself or joined to it.

@@ -191,7 +191,10 @@ impl<'a> Builder<'a> {
         let id = self.graph.existing(weight.dtype, weight.ne, home);
         if let Some(own) = self.leaves.get_mut(place) {
             own.resize(own.len().max(position + 1), Id::NONE);
-            own.iter_mut().skip(position).take(1).for_each(|slot| *slot = id);
+            own.iter_mut()
+                .skip(position)
+                .take(1)
+                .for_each(|slot| *slot = id);
         }
         id
     }
