@@ -26,10 +26,10 @@ pub fn quoted(name: &str) -> String {
     let mut letters = name.chars();
     let mut shown = String::new();
     for letter in letters.by_ref().take(NAME) {
-        if !shows_itself(letter) {
-            shown.extend(letter.escape_default());
-        } else {
+        if shows_itself(letter) {
             shown.push(letter);
+        } else {
+            shown.extend(letter.escape_default());
         }
     }
     if letters.next().is_some() {

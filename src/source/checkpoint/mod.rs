@@ -166,10 +166,10 @@ fn description(
 
 /// A configuration that says nothing of layers, rather than something that cannot be.
 fn is_unknown(reason: &model::Error) -> bool {
-    match reason {
-        model::Error::Family { .. } | model::Error::Missing { .. } => true,
-        _ => false,
-    }
+    matches!(
+        reason,
+        model::Error::Family { .. } | model::Error::Missing { .. }
+    )
 }
 
 /// A model of which nothing is known but its weights.
