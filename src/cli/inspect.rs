@@ -238,6 +238,17 @@ fn head(inspection: &Inspection) -> String {
         }
         line(&mut text, format_args!("{}", words.join(", ")));
     }
+    text += &cache(inspection);
+    line(
+        &mut text,
+        format_args!("{}", inspection.certainty.sentence()),
+    );
+    text
+}
+
+/// What a token of context takes, or why that is not known.
+fn cache(inspection: &Inspection) -> String {
+    let mut text = String::new();
     if let Some(cache) = &inspection.cache {
         line(
             &mut text,
@@ -258,10 +269,6 @@ fn head(inspection: &Inspection) -> String {
             format_args!("What a token of context takes is not known: {reason}."),
         );
     }
-    line(
-        &mut text,
-        format_args!("{}", inspection.certainty.sentence()),
-    );
     text
 }
 

@@ -32,17 +32,26 @@ fn write(folder: &Path, path: &str, text: &str) {
 const CONFIG: &str = r#"{"model_type": "llama", "hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 2,
     "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 512}"#;
 
+/// A GGUF file of something unknown with one tensor of eight zeros.
+#[cfg(target_os = "linux")]
+fn tiny() -> String {
+    let mut tiny = String::from("GGUF\x03\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0");
+    tiny += "\x14\0\0\0\0\0\0\0general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llamo";
+    tiny += "\x01\0\0\0\0\0\0\0x\x01\0\0\0\x08\0\0\0\0\0\0\0";
+    tiny += &"\0".repeat(160 - tiny.len());
+    tiny
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn models_of_this_computer_are_listed() {
     let home = folder();
     let folders = folder();
-    // A header that says: something unknown with one tensor of eight zeros.
-    let mut tiny = String::from("GGUF\x03\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0");
-    tiny += "\x14\0\0\0\0\0\0\0general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llamo";
-    tiny += "\x01\0\0\0\0\0\0\0x\x01\0\0\0\x08\0\0\0\0\0\0\0";
-    tiny += &"\0".repeat(160 - tiny.len());
-    write(home.path(), ".lmstudio/models/o/r/Tiny-Q4_K_M.gguf", &tiny);
+    write(
+        home.path(),
+        ".lmstudio/models/o/r/Tiny-Q4_K_M.gguf",
+        &tiny(),
+    );
     write(folders.path(), "checkpoint/config.json", CONFIG);
     let header = r#"{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}"#;
     let length = char::from(u8::try_from(header.len()).expect("short"));
@@ -50,11 +59,7 @@ fn models_of_this_computer_are_listed() {
     let size = tensors.len();
     write(folders.path(), "checkpoint/model.safetensors", &tensors);
     write(folders.path(), "lora/adapter_config.json", r#"{"r": 8}"#);
-    write(
-        folders.path(),
-        "lora/adapter_model.safetensors",
-        &(tensors.clone() + ""),
-    );
+    write(folders.path(), "lora/adapter_model.safetensors", &tensors);
     write(folders.path(), "cut/config.json", CONFIG);
     write(
         folders.path(),
