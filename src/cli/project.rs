@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use plimsoll::engine::name;
 use plimsoll::plan::Value;
 use plimsoll::projection::{Category, Part, Severity, grouped};
 use plimsoll::report::{ContextLimit, DeviceReport, Report, Verdict};
@@ -52,7 +53,7 @@ fn text(report: &Report, why: bool) -> String {
     } = report;
     line(
         &mut text,
-        format_args!("{model} · {engine} {engine_version}"),
+        format_args!("{model} · {} {engine_version}", name(engine)),
     );
     line(&mut text, format_args!("{}\n", report.sentence()));
     if report.verdict == Verdict::Refused {

@@ -44,10 +44,18 @@ pub fn find(id: &str) -> Option<&'static dyn Engine> {
         .find(|engine| engine.id().eq_ignore_ascii_case(id))
 }
 
+/// What an engine is called, by its spelling in plan files; the same again where there is none.
+pub fn name(id: &str) -> &str {
+    find(id).map_or(id, |engine| engine.name())
+}
+
 /// An inference or training engine, as it behaves in the versions it knows.
 pub trait Engine: Sync {
-    /// Its own spelling, as in plan files ("llama.cpp").
+    /// Its own spelling, as in plan files ("llama.cpp", "ollama").
     fn id(&self) -> &'static str;
+
+    /// What it is called, as people read it ("llama.cpp", "Ollama").
+    fn name(&self) -> &'static str;
 
     /// Every setting that matters for memory or launch, in the order of the window.
     fn settings(&self) -> &'static [Setting];

@@ -1,6 +1,7 @@
 //! What stands above a launch: what it is, what it will take, what to know. The same in every format.
 
 use super::Export;
+use crate::engine;
 use crate::report::{DeviceKind, DeviceReport, Report, Verdict};
 use crate::units::Bytes;
 
@@ -14,7 +15,9 @@ pub(super) fn lines(export: &Export<'_>) -> Vec<String> {
     let mut lines = vec![
         format!(
             "{}{file_type} on {} {}",
-            report.model, report.engine, report.engine_version
+            report.model,
+            engine::name(report.engine),
+            report.engine_version
         ),
         format!(
             "Made by Plimsoll {} from a plan; change the plan and export again, or edit this file.",

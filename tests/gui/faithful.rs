@@ -144,7 +144,7 @@ fn what_another_engine_cannot_say_waits_for_the_way_back() {
     let mut desk = Desk::opening("1x-rtx-4090", &saved(&folder, text));
     let before = desk.app().document.plan.clone();
     assert!(before.settings.contains_key("n_cpu_moe"));
-    desk.click(Role::RadioButton, "ollama");
+    desk.click(Role::RadioButton, "Ollama");
     assert!(!desk.app().document.plan.settings.contains_key("n_cpu_moe"));
     desk.click(Role::RadioButton, "llama.cpp");
     let after = &desk.app().document.plan;

@@ -134,7 +134,7 @@ fn another_engine_takes_over_what_was_decided_in_one_step() {
     desk.choose("KV cache, keys", "q8_0");
     desk.slide("Context", 8192);
     let before = plan(&desk);
-    desk.click(Role::RadioButton, "ollama");
+    desk.click(Role::RadioButton, "Ollama");
     let after = plan(&desk);
     assert_eq!(after.engine, "ollama");
     assert_eq!(after.fit.pinned.len(), 2, "{:?}", after.fit.pinned);

@@ -50,9 +50,9 @@ pub(crate) fn inputs(
 
 fn engine(ui: &mut Ui, texts: &Texts, plan: &mut Plan, aside: &mut Aside) {
     widgets::section(ui, texts.engine);
-    let names: Vec<&str> = ENGINES.iter().map(|engine| engine.id()).collect();
-    let is_chosen = |name: &&str| name.eq_ignore_ascii_case(&plan.engine);
-    let chosen = names.iter().position(is_chosen);
+    let names: Vec<&str> = ENGINES.iter().map(|engine| engine.name()).collect();
+    let mut ids = ENGINES.iter().map(|engine| engine.id());
+    let chosen = ids.position(|id| id.eq_ignore_ascii_case(&plan.engine));
     let clicked = ui
         .horizontal_wrapped(|ui| widgets::segmented(ui, &names, chosen.unwrap_or(usize::MAX)))
         .inner;

@@ -1,11 +1,11 @@
 //! Does it fit? One sentence, and the figures beside it.
 
-use crate::engine::Margin;
 use eframe::egui::{FontSelection, Label, RichText, Sense, Ui, text::LayoutJob};
 
 use crate::app::format;
 use crate::app::texts::{Texts, fill};
 use crate::app::theme::{self, Tokens};
+use crate::engine::{self, Margin};
 use crate::plan::Plan;
 use crate::projection::{Severity, grouped};
 use crate::report::{ContextLimit, Report, Verdict};
@@ -189,6 +189,10 @@ fn figures(texts: &Texts, report: &Report, margin: Margin) -> String {
             &[("count", &grouped(most)), ("margin", &margin)],
         ));
     }
-    figures.push(format!("{} {}", report.engine, report.engine_version));
+    figures.push(format!(
+        "{} {}",
+        engine::name(report.engine),
+        report.engine_version
+    ));
     figures.join(" · ")
 }

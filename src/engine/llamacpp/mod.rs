@@ -53,6 +53,10 @@ impl Engine for LlamaCpp {
         "llama.cpp"
     }
 
+    fn name(&self) -> &'static str {
+        "llama.cpp"
+    }
+
     fn settings(&self) -> &'static [Setting] {
         settings::SETTINGS
     }

@@ -36,6 +36,10 @@ impl Engine for Ollama {
         "ollama"
     }
 
+    fn name(&self) -> &'static str {
+        "Ollama"
+    }
+
     fn settings(&self) -> &'static [Setting] {
         settings::SETTINGS
     }
