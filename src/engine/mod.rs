@@ -29,7 +29,7 @@ use crate::units::Bytes;
 
 use experts::{ExpertChange, ExpertLayers};
 use launch::{Launch, LaunchInputs};
-use search::{Arrangement, Ask, Space};
+use search::{Arrangement, Ask, Bound, Space};
 use setting::Setting;
 use traffic::Traffic;
 
@@ -142,6 +142,12 @@ pub trait Engine: Sync {
     /// The other settings as they are, with everything in its place: as much on GPUs as keeps the margin, nothing that
     /// is pinned changed. Where it does not fit, what comes closest. `None` where the engine would not start.
     fn arrange(&self, _inputs: &Inputs<'_>, _ask: &Ask<'_>) -> Option<Arrangement> {
+        None
+    }
+
+    /// What no arrangement of these settings that fits has more of on GPUs, told at a small part of the cost of one; `None`
+    /// where it cannot be told.
+    fn bound(&self, _inputs: &Inputs<'_>, _pinned: &[String]) -> Option<Bound> {
         None
     }
 

@@ -113,6 +113,15 @@ pub struct Arrangement {
     pub probe: Probe,
 }
 
+/// What no arrangement that fits has more of on GPUs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bound {
+    /// Nothing fits.
+    Nowhere,
+    /// What these settings have there, whether they fit or not.
+    Settings(Settings),
+}
+
 /// What comes of settings, without the reasons.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Probe {

@@ -17,6 +17,14 @@ impl Explorer<'_> {
         as_asked.then(|| probe.room.clone())
     }
 
+    /// The longest context per user that is tried, in tokens.
+    pub(super) fn most_context(&self, least: u64) -> u64 {
+        let step = self.space.context_step.max(1);
+        let least = least.div_ceil(step).max(1);
+        let most = (self.space.longest_context / step).max(least);
+        most.saturating_mul(step)
+    }
+
     /// The longest context per user with which a point fits; in steps of the engine, from the least given.
     pub(super) fn longest(
         &mut self,
@@ -35,8 +43,8 @@ impl Explorer<'_> {
             ..*point
         };
         // Who plans more than the model is meant for has it, where it fits.
+        let most = self.most_context(least) / step;
         let least = least.div_ceil(step).max(1);
-        let most = (self.space.longest_context / step).max(least);
         let steps = largest(least, most, |steps| {
             let room = self.room(&with(steps), residency, effort);
             room.unwrap_or_else(|| vec![-1])
@@ -55,8 +63,8 @@ impl Explorer<'_> {
             return None;
         }
         let step = self.space.context_step.max(1);
+        let most = self.most_context(least) / step;
         let least = least.div_ceil(step).max(1);
-        let most = (self.space.longest_context / step).max(least);
         let at = |steps: u64| self.as_placed(found, steps.saturating_mul(step), slots);
         let steps = largest(least, most, |steps| {
             at(steps).map_or_else(|| vec![-1], |arrangement| arrangement.probe.room)

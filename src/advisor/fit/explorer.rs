@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::FitRequest;
 use crate::engine::Inputs;
 use crate::engine::search::{
-    Arrangement, Ask, Effort, Format, Residency, Space, open_plan, pinned_choices,
+    Arrangement, Ask, Bound, Effort, Format, Residency, Space, open_plan, pinned_choices,
 };
 use crate::plan::{Settings, Value};
 use crate::speed::{self, Estimate};
@@ -200,6 +200,15 @@ impl<'a> Explorer<'a> {
             self.known.insert(key, arrangement);
         }
         self.known.get(&key).and_then(Option::as_ref)
+    }
+
+    /// What no arrangement of a point that fits has more of on GPUs, where that can be told without graphs.
+    pub(super) fn bound(&self, point: &Point) -> Option<Bound> {
+        let inputs = Inputs {
+            settings: &self.settings(point),
+            ..self.request.inputs
+        };
+        self.request.engine.bound(&inputs, &self.pinned)
     }
 
     /// The arrangement of a point, if it fits and has on GPUs what it must.

@@ -39,7 +39,7 @@ mod version;
 
 use super::experts::{ExpertChange, ExpertLayers};
 use super::launch::{Launch, LaunchInputs};
-use super::search::{Arrangement, Ask, Space};
+use super::search::{Arrangement, Ask, Bound, Space};
 use super::setting::Setting;
 use super::traffic::Traffic;
 use super::{Axis, Derived, Engine, Inputs, Margin, Outcome, Remedy};
@@ -150,6 +150,10 @@ impl Engine for LlamaCpp {
 
     fn arrange(&self, inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement> {
         arrange::arrange(inputs, ask)
+    }
+
+    fn bound(&self, inputs: &Inputs<'_>, pinned: &[String]) -> Option<Bound> {
+        arrange::bound(inputs, pinned)
     }
 
     fn experts(&self, inputs: &Inputs<'_>) -> Option<Vec<ExpertLayers>> {

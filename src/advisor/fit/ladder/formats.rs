@@ -2,7 +2,7 @@
 
 use super::{Format, Ladder, Load, READING_SPEED, first};
 use crate::advisor::fit::explorer::{Explorer, Found, Point};
-use crate::engine::search::{Effort, Residency};
+use crate::engine::search::{Bound, Effort, Residency};
 
 impl Ladder {
     /// The most bits at which answers come as fast as people read. Where none do, no fewer than usual: more would be
@@ -25,56 +25,22 @@ impl Ladder {
 
     /// The most bits at which answers come as fast as people read, with whichever cache leaves most; none below the usual.
     fn readable(&self, explorer: &mut Explorer<'_>, load: Load) -> Option<Found> {
+        let formats = self.weights.at_least_planned();
+        let mut richer = formats.as_slice();
         let mut best: Option<Found> = None;
         for cache in &self.caches {
-            let found = self.readable_with(explorer, load, *cache);
-            best = match (best, found) {
-                (Some(best), Some(found)) if found.point.weights < best.point.weights => {
-                    Some(found)
-                }
-                (best, found) => best.or(found),
-            };
-        }
-        best
-    }
-
-    fn readable_with(
-        &self,
-        explorer: &mut Explorer<'_>,
-        load: Load,
-        cache: Format,
-    ) -> Option<Found> {
-        let at = |explorer: &mut Explorer<'_>, weights: Format| {
-            let point = Point {
+            // Another cache counts where it leaves room for more bits.
+            let point = |weights: Format| Point {
                 weights,
-                cache,
+                cache: *cache,
                 load,
             };
-            let found = explorer.found(&point, Residency::Anywhere, Effort::Best)?;
-            let decode = explorer.decode(&found.arrangement.settings);
-            // Where nothing is known of speed, experts are what main memory is good enough for.
-            let readable = match decode {
-                Some(decode) => decode.likely >= READING_SPEED,
-                None => found.arrangement.probe.residency() >= Residency::Layers,
-            };
-            readable.then_some(found)
-        };
-        // Fewer bits are faster.
-        let formats = self.weights.at_least_planned();
-        let mut best = at(explorer, *formats.last()?)?;
-        let (mut low, mut high) = (0, formats.len().saturating_sub(1));
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let found = formats.get(middle);
-            match found.and_then(|weights| at(explorer, *weights)) {
-                Some(better) => {
-                    best = better;
-                    high = middle;
-                }
-                None => low = middle + 1,
+            if let Some((place, found)) = readable(explorer, richer, point) {
+                richer = richer.get(..place).unwrap_or_default();
+                best = Some(found);
             }
         }
-        Some(best)
+        best
     }
 
     /// A good file that is all on GPUs, the smaller the faster; else a poor one that is; else the faster of what the caches
@@ -99,5 +65,79 @@ impl Ladder {
             }
         }
         best.map(|(_, found)| found)
+    }
+}
+
+/// The first of these formats with which answers come as fast as people read, and its place. Fewer bits are faster: more than
+/// the first that could be fast enough are not.
+fn readable(
+    explorer: &mut Explorer<'_>,
+    formats: &[Format],
+    point: impl Fn(Format) -> Point,
+) -> Option<(usize, Found)> {
+    let could_be = |place: usize| {
+        let format = formats.get(place);
+        format.is_some_and(|format| could_be_readable(explorer, &point(*format)))
+    };
+    let first = first_of(formats.len(), could_be)?;
+    let mut at = |place: usize| {
+        let point = point(*formats.get(place)?);
+        let found = explorer.found(&point, Residency::Anywhere, Effort::Best)?;
+        is_readable(explorer, &found).then_some((place, found))
+    };
+    if let Some(found) = at(first) {
+        return Some(found);
+    }
+    let (mut low, mut high) = (first + 1, formats.len() - 1);
+    if low > high {
+        return None;
+    }
+    let mut best = at(high)?;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match at(middle) {
+            Some(better) => {
+                best = better;
+                high = middle;
+            }
+            None => low = middle + 1,
+        }
+    }
+    Some(best)
+}
+
+/// The first of so many of which this is true, as it is of all after it; `None` where it is of none.
+fn first_of(count: usize, mut is_true: impl FnMut(usize) -> bool) -> Option<usize> {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_true(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    (low < count).then_some(low)
+}
+
+/// Whether answers come as fast as people read. Where nothing is known of speed, experts are what main memory is good enough
+/// for.
+fn is_readable(explorer: &Explorer<'_>, found: &Found) -> bool {
+    let decode = explorer.decode(&found.arrangement.settings);
+    match decode {
+        Some(decode) => decode.likely >= READING_SPEED,
+        None => found.arrangement.probe.residency() >= Residency::Layers,
+    }
+}
+
+/// Whether that could be, as far as can be said without graphs.
+fn could_be_readable(explorer: &Explorer<'_>, point: &Point) -> bool {
+    match explorer.bound(point) {
+        Some(Bound::Nowhere) => false,
+        Some(Bound::Settings(settings)) => {
+            let decode = explorer.decode(&settings);
+            decode.is_none_or(|decode| decode.likely >= READING_SPEED)
+        }
+        None => true,
     }
 }

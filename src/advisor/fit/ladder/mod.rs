@@ -318,27 +318,25 @@ fn first(
         cache,
         load,
     };
-    // Where not even the smallest fits, none does: then nothing else is asked.
     let smallest = weights.last().copied()?;
-    let effort = match weights {
-        // Then its best is asked for in any case.
-        [_] => Effort::Best,
-        _ => Effort::Possible,
-    };
-    let possible = |explorer: &mut Explorer<'_>, cache: &Format| {
-        explorer
-            .found(&point(smallest, *cache), residency, effort)
-            .is_some()
-    };
-    let caches: Vec<Format> = caches
-        .iter()
-        .copied()
-        .filter(|cache| possible(explorer, cache))
-        .collect();
-    let mut pairs = weights
-        .iter()
-        .flat_map(|weights| caches.iter().map(|cache| point(*weights, *cache)));
-    pairs.find_map(|point| explorer.found(&point, residency, Effort::Best))
+    let mut possible: Vec<Option<bool>> = vec![None; caches.len()];
+    for format in weights {
+        for (cache, possible) in caches.iter().zip(&mut possible) {
+            // Where not even the smallest fits, none does: then nothing else is asked.
+            let mut is_possible = || {
+                let smallest = point(smallest, *cache);
+                explorer.found(&smallest, residency, Effort::Possible)
+            };
+            if weights.len() > 1 && !*possible.get_or_insert_with(|| is_possible().is_some()) {
+                continue;
+            }
+            let found = explorer.found(&point(*format, *cache), residency, Effort::Best);
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+    None
 }
 
 impl Found {

@@ -47,7 +47,12 @@ impl Ladder {
         residency: Residency,
     ) -> Option<Found> {
         let mut best: Option<Found> = None;
+        let most = explorer.most_context(least);
         for cache in &self.caches {
+            // Nothing is longer.
+            if best.as_ref().is_some_and(|best| best.context() >= most) {
+                break;
+            }
             let point = Point {
                 weights,
                 cache: *cache,

@@ -61,19 +61,36 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Tries these values; those of pinned settings are left as they are.
-    pub(super) fn trial(&self, changes: &[Change]) -> Option<Trial> {
+    /// The plan with these values; those of pinned settings are left as they are.
+    fn with(&self, changes: &[Change]) -> Settings {
         let mut settings = self.base.clone();
         for (name, value) in changes {
             if self.is_open(name) {
                 settings.insert((*name).to_owned(), value.clone());
             }
         }
-        let mut trial = Trial::new(&self.inputs, settings, self.exact)?;
+        settings
+    }
+
+    /// Tries these values as if graphs took nothing.
+    pub(super) fn sketch(&self, changes: &[Change]) -> Option<Trial> {
+        Trial::sketch(&self.inputs, &self.with(changes))
+    }
+
+    /// Tries these values.
+    pub(super) fn trial(&self, changes: &[Change]) -> Option<Trial> {
+        self.trial_above(0, changes)
+    }
+
+    /// Tries values with which compute buffers come to `floor` at least.
+    pub(super) fn trial_above(&self, floor: i64, changes: &[Change]) -> Option<Trial> {
+        let settings = self.with(changes);
+        let mut trial = Trial::new(&self.inputs, settings, self.exact, floor)?;
         if trial.hopeless {
             // About what graphs would take, so that what fits is soon guessed.
             let on_gpus = trial.probe.room.iter_mut().take(trial.gpus);
-            on_gpus.for_each(|room| *room = room.saturating_sub(self.buffer.get()));
+            let buffer = self.buffer.get().max(floor);
+            on_gpus.for_each(|room| *room = room.saturating_sub(buffer));
         } else {
             self.buffer.set(trial.buffer);
         }
@@ -83,7 +100,7 @@ impl<'a> Desk<'a> {
     /// The same trial with its graphs, where it was hopeless.
     pub(super) fn worked_out(&self, trial: &Trial) -> Option<Trial> {
         if trial.hopeless {
-            Trial::new(&self.inputs, trial.settings.clone(), true)
+            Trial::new(&self.inputs, trial.settings.clone(), true, 0)
         } else {
             Some(trial.clone())
         }
@@ -206,6 +223,7 @@ impl<'a> Desk<'a> {
 
     /// With matrices of the last layer whose experts are in main memory back on the GPU, where that is worth it.
     pub(super) fn parts_of_one_more(&self, in_ram: u64, best: &Trial) -> Option<Trial> {
+        let floor = best.floor(in_ram.saturating_sub(1));
         let block = in_ram.checked_sub(1)?;
         let layer = self.inputs.model.layers.get(usize::try_from(block).ok()?)?;
         let routed = matches!(layer.feed_forward, FeedForward::Experts(_));
@@ -224,7 +242,8 @@ impl<'a> Desk<'a> {
                 number("n_cpu_moe", block),
                 ("override_tensor", Value::List(vec![Value::Text(rule)])),
             ];
-            self.trial(&changes).filter(|trial| trial.probe.fits())
+            self.trial_above(floor, &changes)
+                .filter(|trial| trial.probe.fits())
         })
     }
 }

@@ -11,7 +11,7 @@ pub(super) use space::{LADDER, chosen, load, space};
 
 use crate::engine::Inputs;
 use crate::engine::largest::largest;
-use crate::engine::search::{Arrangement, Ask, Effort, Probe, Residency};
+use crate::engine::search::{Arrangement, Ask, Bound, Effort, Probe, Residency};
 use desk::Desk;
 use solve::Spread;
 use trial::Trial;
@@ -41,7 +41,58 @@ pub(super) fn arrange(inputs: &Inputs<'_>, ask: &Ask<'_>) -> Option<Arrangement>
 
 /// What comes of settings as they are.
 pub(super) fn probe(inputs: &Inputs<'_>) -> Option<Probe> {
-    Some(Trial::new(inputs, inputs.settings.clone(), true)?.probe)
+    Some(Trial::new(inputs, inputs.settings.clone(), true, 0)?.probe)
+}
+
+/// As much on the only GPU as it could hold if graphs took nothing, and one layer more, part of which could be there;
+/// `None` where more is open than that.
+pub(super) fn bound(inputs: &Inputs<'_>, pinned: &[String]) -> Option<Bound> {
+    let desk = Desk::new(
+        inputs,
+        &Ask {
+            pinned,
+            residency: Residency::Anywhere,
+            effort: Effort::Best,
+        },
+    );
+    let pooled = inputs.machine.pool().is_some();
+    if pooled || inputs.machine.gpus.len() != 1 || !desk.is_open("n_gpu_layers") {
+        return None;
+    }
+    let whole = desk.sketch(&[desk.all_layers()])?;
+    if whole.gpus != 1 {
+        return None;
+    }
+    if whole.nowhere {
+        return Some(Bound::Nowhere);
+    }
+    if whole.fits_gpus() {
+        return Some(Bound::Settings(whole.settings));
+    }
+    let room = |trial: Option<Trial>| trial.map_or_else(|| vec![-1], |trial| gpu_room(&trial));
+    let bare = desk.without_experts();
+    if bare.is_some() {
+        if !desk.is_open("n_cpu_moe") {
+            return None;
+        }
+        let blocks = desk.blocks();
+        let with_kept = |kept: u64| {
+            let in_ram = desk::number("n_cpu_moe", blocks.saturating_sub(kept));
+            desk.sketch(&[desk.all_layers(), in_ram])
+        };
+        if let Some(kept) = largest(0, blocks, |kept| room(with_kept(kept))) {
+            return Some(Bound::Settings(with_kept(kept + 1)?.settings));
+        }
+    }
+    let bare = bare.unwrap_or_default();
+    let with_layers = |count: u64| {
+        let mut changes = bare.clone();
+        changes.push(desk::number("n_gpu_layers", count));
+        desk.sketch(&changes)
+    };
+    let (_, all) = whole.probe.gpu_layers;
+    let count = largest(0, all, |count| room(with_layers(count))).unwrap_or(0);
+    Some(Bound::Settings(with_layers(count + 1)?.settings))
 }
 
 fn placed(desk: &Desk<'_>, ask: &Ask<'_>) -> Option<Trial> {
@@ -114,19 +165,32 @@ fn experts_in_ram(
         return Some(none_kept);
     }
     let blocks = desk.blocks();
-    let with_kept = |kept: u64| {
-        let changes = [desk.all_layers(), desk::number("n_cpu_moe", blocks - kept)];
-        desk.trial(&changes)
-    };
-    let kept = largest(0, blocks, |kept| match with_kept(kept) {
-        Some(trial) => gpu_room(&trial),
-        None => vec![-1],
+    let mut best: Option<Trial> = None;
+    let kept = largest(0, blocks, |kept| {
+        let in_ram = blocks - kept;
+        let trial = match kept {
+            0 => Some(none_kept.clone()),
+            _ if in_ram == 0 => Some(whole.clone()),
+            _ => {
+                let changes = [desk.all_layers(), desk::number("n_cpu_moe", in_ram)];
+                desk.trial_above(none_kept.floor(in_ram), &changes)
+            }
+        };
+        let Some(trial) = trial else { return vec![-1] };
+        let room = gpu_room(&trial);
+        // The last that fits is the one with most.
+        if kept > 0 && trial.fits_gpus() {
+            best = Some(trial);
+        }
+        room
     });
-    let Some(kept) = kept.filter(|kept| *kept > 0) else {
-        return Some(none_kept);
-    };
-    let best = with_kept(kept)?;
-    Some(desk.parts_of_one_more(blocks - kept, &best).unwrap_or(best))
+    match (kept, best) {
+        (Some(kept), Some(best)) if kept > 0 => {
+            let more = desk.parts_of_one_more(blocks - kept, &best);
+            Some(more.unwrap_or(best))
+        }
+        _ => Some(none_kept),
+    }
 }
 
 /// As many layers on GPUs as fit, the experts of all in main memory; none at all where it is only asked whether that is

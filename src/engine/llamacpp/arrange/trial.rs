@@ -26,6 +26,8 @@ pub(super) struct Trial {
     pub(super) capacity: Vec<i64>,
     /// The largest compute buffer of a GPU.
     pub(super) buffer: i64,
+    /// The block in which that buffer was fullest; `None` outside of all.
+    peak: Option<u64>,
     /// Weights and caches alone are more than all GPUs together have room for: whatever else is done with them they do not
     /// fit, and their graphs were not made.
     pub(super) hopeless: bool,
@@ -34,8 +36,14 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Tries settings; `None` where the engine would not start. What is hopeless is not worked out, but where `exact`.
-    pub(super) fn new(inputs: &Inputs<'_>, settings: Settings, exact: bool) -> Option<Self> {
+    /// Tries settings; `None` where the engine would not start. What is hopeless is not worked out, but where `exact`; their
+    /// compute buffers come to `floor` at least.
+    pub(super) fn new(
+        inputs: &Inputs<'_>,
+        settings: Settings,
+        exact: bool,
+        floor: i64,
+    ) -> Option<Self> {
         let inputs = Inputs {
             settings: &settings,
             ..*inputs
@@ -48,8 +56,8 @@ impl Trial {
         if !exact && !moves {
             let contents = subject.contents(&config, &spilled).ok()?;
             let room = limits::most_left(&subject, &contents, inputs.margin);
-            if is_hopeless(&subject, &room) {
-                return Some(Self::hopeless(&subject, &config, &contents, room));
+            if is_hopeless(&subject, &room, floor) {
+                return Some(Self::without_graphs(&subject, &config, &contents, room));
             }
         }
         let measured = subject
@@ -84,6 +92,7 @@ impl Trial {
                 ..probe(&subject, &config, (&measured.placed, measured.shape), room)
             },
             buffer: largest.map_or(0, |buffer| signed(buffer.bytes)),
+            peak: largest.and_then(|buffer| buffer.peak.block.map(u64::from)),
             hopeless: false,
             nowhere: false,
             gpus: subject.devices.len(),
@@ -92,8 +101,22 @@ impl Trial {
         })
     }
 
+    /// Settings as they would be if graphs took nothing; `None` where the engine would not start.
+    pub(super) fn sketch(inputs: &Inputs<'_>, settings: &Settings) -> Option<Self> {
+        let inputs = Inputs {
+            settings,
+            ..*inputs
+        };
+        let (subject, mut config) = accepted(&inputs)?;
+        let fitted = auto::choose(&subject, &mut config, &mut Vec::new());
+        let spilled = auto::spilled(&subject, fitted.as_ref());
+        let contents = subject.contents(&config, &spilled).ok()?;
+        let room = limits::most_left(&subject, &contents, inputs.margin);
+        Some(Self::without_graphs(&subject, &config, &contents, room))
+    }
+
     /// One whose graphs are not worth making.
-    fn hopeless(
+    fn without_graphs(
         subject: &Subject<'_>,
         config: &Config,
         contents: &Contents,
@@ -106,6 +129,7 @@ impl Trial {
             gpus,
             capacity: vec![0; gpus],
             buffer: 0,
+            peak: None,
             hopeless: true,
             nowhere: limits::fits_nowhere(subject, config, contents, margin),
             settings: subject.inputs.settings.clone(),
@@ -118,6 +142,15 @@ impl Trial {
         key(self) > key(other)
     }
 
+    /// What the only GPU's compute buffer comes to at least with other settings that have all layers on it and the blocks
+    /// before `same` as they are here: up to the block in which it was fullest here their graphs are computed alike.
+    pub(super) fn floor(&self, same: u64) -> i64 {
+        match self.peak {
+            Some(block) if self.gpus == 1 && block + 1 < same => self.buffer,
+            _ => 0,
+        }
+    }
+
     /// Whether every GPU keeps its margin, whatever main memory has.
     pub(super) fn fits_gpus(&self) -> bool {
         let gpus = self.probe.room.iter().take(self.gpus);
@@ -125,10 +158,10 @@ impl Trial {
     }
 }
 
-/// Whether all GPUs together lack room.
-fn is_hopeless(subject: &Subject<'_>, room: &[i64]) -> bool {
+/// Whether all GPUs together lack room, of which compute buffers need `floor` at least.
+fn is_hopeless(subject: &Subject<'_>, room: &[i64], floor: i64) -> bool {
     let on_gpus = room.iter().take(subject.devices.len());
-    on_gpus.fold(0_i64, |sum, left| sum.saturating_add(*left)) < 0
+    on_gpus.fold(0_i64, |sum, left| sum.saturating_add(*left)) < floor
 }
 
 /// Whether every GPU keeps its margin by the engine's own count: where it has nothing more to move, it loads all the same.
