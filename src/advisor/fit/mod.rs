@@ -6,6 +6,7 @@ mod edges;
 mod explorer;
 mod ladder;
 mod search;
+mod side_by_side;
 
 pub use crate::plan::{Objective, UnknownObjective};
 

@@ -1,6 +1,7 @@
 //! The search: the best, checked by a full projection, and what else is good.
 
 use super::explorer::{Explorer, Found, Known};
+use super::side_by_side::side_by_side;
 use super::{
     Choice, Figures, FitRequest, Fitted, Impossible, Objective, blame, compare, explorer, ladder,
 };
@@ -49,7 +50,7 @@ pub(super) fn search(request: &FitRequest<'_>) -> Result<Fitted, Box<Impossible>
         },
         ..*request
     };
-    let mut others = others(request, reserved, checked.known, &best);
+    let mut others = others(request, reserved, &checked.known, &best);
     let best = preferred(request.objective, best, &mut others);
     Ok(finish(request.objective, best, others))
 }
@@ -222,22 +223,11 @@ fn free(machine: &Machine, projection: &Projection) -> Vec<i64> {
 fn others(
     request: &FitRequest<'_>,
     reserved: &FitRequest<'_>,
-    known: Known,
+    known: &Known,
     best: &Choice,
 ) -> Vec<Choice> {
-    let Some(mut explorer) = Explorer::new(reserved) else {
-        return Vec::new();
-    };
-    explorer.knows(known);
-    let mut found: Vec<Found> = Objective::ALL
-        .into_iter()
-        .filter(|objective| *objective != request.objective)
-        .filter_map(|objective| ladder::best(&mut explorer, objective))
-        .collect();
-    found.extend(ladder::longest(&mut explorer));
-    found.extend(ladder::most_bits_whole(&mut explorer));
     let mut kept: Vec<Choice> = Vec::new();
-    for found in found {
+    for found in candidates(reserved, known) {
         // Most come to what is known already: what is left, which nothing is compared by, is worked out after that.
         let mut other = choice(request, &found, Vec::new());
         let known = || std::iter::once(best).chain(&kept);
@@ -255,6 +245,46 @@ fn others(
     }
     kept.truncate(OTHERS);
     kept
+}
+
+/// What is best for each other objective, then the ends of what can be had: the longest context, the most bits.
+///
+/// Searches that ask much of the same share what they learn; the others go on at the same time.
+fn candidates(reserved: &FitRequest<'_>, known: &Known) -> Vec<Found> {
+    // Those that take longest first.
+    let begun = [
+        Objective::Batch,
+        Objective::Context,
+        Objective::Quality,
+        Objective::Speed,
+        Objective::Balanced,
+    ];
+    let searched = side_by_side(&begun, |objective| {
+        let mut explorer = Explorer::new(reserved)?;
+        explorer.knows(known.clone());
+        let best = (*objective != reserved.objective)
+            .then(|| ladder::best(&mut explorer, *objective))
+            .flatten();
+        let end = match objective {
+            Objective::Context => ladder::longest(&mut explorer),
+            Objective::Quality => ladder::most_bits_whole(&mut explorer),
+            Objective::Balanced | Objective::Speed | Objective::Batch => None,
+        };
+        Some((*objective, best, end))
+    });
+    let (mut found, mut ends) = (Vec::new(), Vec::new());
+    for objective in Objective::ALL {
+        let own = searched
+            .iter()
+            .flatten()
+            .find(|(own, ..)| *own == objective);
+        if let Some((_, best, end)) = own {
+            found.extend(best.clone());
+            ends.extend(end.clone());
+        }
+    }
+    found.extend(ends);
+    found
 }
 
 /// The best, or what was found on the way and serves the objective better at no price; the best then stands among the
