@@ -1,9 +1,10 @@
 //! The compute buffers of a configuration: its graphs from tensors in their places, kept.
 
-use std::sync::Arc;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::compute::{
-    Buffers, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight, Purpose,
+    Buffers, Extent, GraphConfig, GraphLoad, GraphPlacement, GraphPlan, PlacedWeight, Purpose,
 };
 use super::config::{Config, Device, Flash, Shape, SplitMode};
 use super::draft::{self, Prediction};
@@ -13,6 +14,10 @@ use super::placement::{self, Placement};
 use super::recurrent;
 use super::subject::Subject;
 use super::tensors;
+
+/// Whether few blocks were too few for some plan of a model. Nothing but time depends on it.
+#[derive(Default)]
+struct TooFew(AtomicBool);
 
 impl Subject<'_> {
     /// Buffers are planned for whole tensors, and each GPU of a tensor split gets one of that size
@@ -39,23 +44,18 @@ impl Subject<'_> {
         }
         let blocks = placed.homes.get(..self.inputs.model.layers.len());
         let graph = self.graph(config, blocks.unwrap_or(&placed.homes), fitted);
-        let made = |make: fn(&GraphConfig<'_>) -> GraphPlan| {
-            make(&GraphConfig {
+        let made = |extent: Extent| {
+            let config = GraphConfig {
                 model: self.inputs.model,
                 architecture: self.table.architecture.name(self.inputs.model),
                 prediction: false,
                 weights: &self.weights(&placed.placement),
                 placement: graph,
-            })
+            };
+            GraphPlan::new(&config, extent).sharing(self.inputs.memo)
         };
-        let key = self.graph_key(placed, graph);
-        let memo = self.inputs.memo;
-        let plan: Arc<GraphPlan> = memo.get(&key, || made(GraphPlan::new).sharing(memo));
-        let buffers = plan.reserve(
-            &self.load(config, shape, self.layer_caches()),
-            purpose,
-            || made(GraphPlan::whole),
-        );
+        let load = self.load(config, shape, self.layer_caches());
+        let buffers = self.reserved(&self.graph_key(placed, graph), &load, purpose, &made);
         self.on_each(config, buffers)
     }
 
@@ -71,7 +71,7 @@ impl Subject<'_> {
         let first = self.inputs.model.layers.len();
         let graph = self.graph(config, placed.prediction_homes(first), false);
         let key = ("prediction", self.graph_key(placed, graph));
-        let made = |make: fn(&GraphConfig<'_>) -> GraphPlan| {
+        let made = |extent: Extent| {
             let all = self.weights(&placed.placement);
             let names: Vec<Option<String>> = all
                 .iter()
@@ -87,22 +87,42 @@ impl Subject<'_> {
                     })
                 })
                 .collect();
-            make(&GraphConfig {
+            let config = GraphConfig {
                 model: &prediction.model,
                 architecture: self.table.architecture.name(self.inputs.model),
                 prediction: true,
                 weights: &weights,
                 placement: graph,
-            })
+            };
+            GraphPlan::new(&config, extent).sharing(self.inputs.memo)
         };
-        let memo = self.inputs.memo;
-        let plan: Arc<GraphPlan> = memo.get(&key, || made(GraphPlan::new).sharing(memo));
-        let buffers = plan.reserve(
-            &self.load(config, shape, &prediction.caches),
-            purpose,
-            || made(GraphPlan::whole),
-        );
+        let load = self.load(config, shape, &prediction.caches);
+        let buffers = self.reserved(&key, &load, purpose, &made);
         self.on_each(config, buffers)
+    }
+
+    /// The buffers of a plan, which `made` makes. It begins with few blocks until those turn out too few for one plan of
+    /// this model.
+    fn reserved(
+        &self,
+        key: &impl Hash,
+        load: &GraphLoad,
+        purpose: Purpose,
+        made: &dyn Fn(Extent) -> GraphPlan,
+    ) -> Buffers {
+        let memo = self.inputs.memo;
+        let too_few = memo.get(&self.inputs.model.fingerprint, TooFew::default);
+        let extent = if too_few.0.load(Ordering::Relaxed) {
+            Extent::Many
+        } else {
+            Extent::Few
+        };
+        let plan = memo.get(&(key, extent), || made(extent));
+        let buffers = plan.reserve(load, purpose, made);
+        if plan.fell_short() {
+            too_few.0.store(true, Ordering::Relaxed);
+        }
+        buffers
     }
 
     fn graph<'b>(

@@ -25,6 +25,7 @@ impl GraphPlan {
             outside,
             gpus,
             stand_ins,
+            extent: _,
             is_whole,
             repeats,
             all_offloaded,
@@ -34,7 +35,7 @@ impl GraphPlan {
             compute_capability,
             all_on_gpus,
             segments: _,
-            complete: _,
+            longer: _,
         } = self;
         let mut hasher = DefaultHasher::new();
         for block in blocks {

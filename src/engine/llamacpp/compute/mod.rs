@@ -29,6 +29,7 @@ mod vision;
 pub(in crate::engine::llamacpp) use alive::Use;
 pub(in crate::engine::llamacpp) use buffers::{Buffers, ComputeBuffer, Exactness, Purpose};
 pub(in crate::engine::llamacpp) use plan::GraphPlan;
+pub(in crate::engine::llamacpp) use shorten::Extent;
 pub(in crate::engine::llamacpp) use tensor::Part;
 pub(in crate::engine::llamacpp) use vision::{Picture, picture_buffers};
 

@@ -8,7 +8,7 @@ use super::backend::VECTOR_KERNEL_CELLS;
 use super::draft::{CPU, Draft, Weight};
 use super::linear::STEP;
 use super::segments::Segments;
-use super::shorten::{Ends, Repeat, Shortened, shorten};
+use super::shorten::{Ends, Extent, Repeat, Shortened, shorten};
 use super::tensor::Stage;
 use super::{GraphConfig, GraphLoad, PlacedWeight};
 
@@ -98,6 +98,8 @@ pub(in crate::engine::llamacpp) struct GraphPlan {
     pub(super) gpus: u8,
     /// For each GPU the one that is emulated in its place.
     pub(super) stand_ins: Vec<u8>,
+    /// How much of it was to be kept.
+    pub(super) extent: Extent,
     /// Nothing is left out.
     pub(super) is_whole: bool,
     /// Places of blocks after which memory must be the same for what is left out not to matter.
@@ -111,22 +113,13 @@ pub(in crate::engine::llamacpp) struct GraphPlan {
     pub(super) all_on_gpus: bool,
     /// Buffers that are known; plans of the same content share them.
     pub(super) segments: Arc<Segments>,
-    /// The same with nothing left out, once it had to be made.
-    pub(super) complete: OnceLock<Box<GraphPlan>>,
+    /// The same with less left out, once it had to be made.
+    pub(super) longer: OnceLock<Box<GraphPlan>>,
 }
 
 impl GraphPlan {
     /// The plan of a configuration, short of blocks and GPUs that should not change anything.
-    pub(in crate::engine::llamacpp) fn new(config: &GraphConfig<'_>) -> Self {
-        Self::of(config, true)
-    }
-
-    /// The plan with all that the configuration has.
-    pub(in crate::engine::llamacpp) fn whole(config: &GraphConfig<'_>) -> Self {
-        Self::of(config, false)
-    }
-
-    fn of(config: &GraphConfig<'_>, short: bool) -> Self {
+    pub(in crate::engine::llamacpp) fn new(config: &GraphConfig<'_>, extent: Extent) -> Self {
         let placement = config.placement;
         let gpus = placement.gpus.min(usize::from(CPU) - 1);
         let (drafts, mut outside) = drafts(config, gpus);
@@ -135,15 +128,16 @@ impl GraphPlan {
             kept,
             stand_ins,
             repeats,
-        } = if short {
-            shorten(&drafts, gpus, ends(&outside), placement.kv_offload)
-        } else {
-            Shortened::whole(drafts.len(), gpus)
-        };
+        } = shorten(
+            &drafts,
+            gpus,
+            ends(&outside),
+            (extent, placement.kv_offload),
+        );
         let emulated = stand_ins.iter().max().map_or(0, |&most| most + 1);
-        let renamed = |backend: u8| match stand_ins.get(usize::from(backend)) {
-            Some(&stand_in) => stand_in,
-            None => emulated,
+        let renamed = |backend: u8| {
+            let stand_in = stand_ins.get(usize::from(backend));
+            stand_in.copied().unwrap_or(emulated)
         };
         let blocks = kept.iter().enumerate().filter_map(|(place, &index)| {
             let draft = drafts.get(index)?;
@@ -172,6 +166,7 @@ impl GraphPlan {
                 let mut weights = draft.weights.iter();
                 draft.backend < CPU && weights.all(|(_, weight)| weight.backend < CPU)
             }),
+            extent,
             is_whole: kept.len() == drafts.len() && usize::from(emulated) == gpus,
             stand_ins,
             repeats: in_places(&repeats, &kept),
@@ -184,12 +179,17 @@ impl GraphPlan {
             op_offload: placement.op_offload,
             compute_capability: placement.compute_capability,
             segments: Arc::default(),
-            complete: OnceLock::new(),
+            longer: OnceLock::new(),
         }
     }
 }
 
 impl GraphPlan {
+    /// What was left out mattered, of some load.
+    pub(in crate::engine::llamacpp) fn fell_short(&self) -> bool {
+        self.longer.get().is_some()
+    }
+
     /// A stage whose block is named by its position in the model; `whole`: it is already.
     pub(super) fn named(&self, stage: Stage, whole: bool) -> Stage {
         if whole {

@@ -14,25 +14,26 @@ use super::place::{Placed, Twin, place};
 use super::plan::GraphPlan;
 use super::schedule::Schedule;
 use super::segments::{self, Segment};
+use super::shorten::Extent;
 use super::tensor::Stage;
 use crate::units::Bytes;
 
 impl GraphPlan {
-    /// The compute buffers under a load. `complete` makes the plan with nothing left out.
+    /// The compute buffers under a load. `longer` makes the plan with less left out.
     pub(in crate::engine::llamacpp) fn reserve(
         &self,
         load: &GraphLoad,
         purpose: Purpose,
-        complete: impl FnOnce() -> Self,
+        longer: &dyn Fn(Extent) -> Self,
     ) -> Buffers {
-        let segment = self.around(load, purpose, complete);
+        let (segment, plan) = self.around(load, purpose, longer);
         let steps = segments::steps(load).unwrap_or(0);
         let buffer = |backend: usize| {
             let placed = segment.placed.get(backend);
             ComputeBuffer {
                 bytes: placed.map_or(Bytes::ZERO, |placed| Bytes::new(placed.bytes.at(steps))),
                 peak: placed.map_or(Stage::NOTHING, |placed| {
-                    self.named(placed.peak, segment.whole)
+                    plan.named(placed.peak, segment.whole)
                 }),
                 largest: placed.map_or([None; 3], |placed| {
                     let largest = placed.alive.largest(steps);
@@ -50,24 +51,28 @@ impl GraphPlan {
         }
     }
 
-    /// What is known around a load's context; of the whole model where what is left out matters.
+    /// What is known around a load's context, and the plan by which it is: a longer one where what is left out matters.
     fn around(
         &self,
         load: &GraphLoad,
         purpose: Purpose,
-        complete: impl FnOnce() -> Self,
-    ) -> Arc<Segment> {
-        self.known(load, purpose)
-            .or_else(|| {
-                let complete = self.complete.get_or_init(|| Box::new(complete()));
-                complete.known(load, purpose)
-            })
-            .unwrap_or_default()
+        longer: &dyn Fn(Extent) -> Self,
+    ) -> (Arc<Segment>, &Self) {
+        if let Some(known) = self.known(load, purpose) {
+            return (known, self);
+        }
+        match self.extent.longer() {
+            Some(extent) => {
+                let plan = self.longer.get_or_init(|| Box::new(longer(extent)));
+                plan.around(load, purpose, longer)
+            }
+            None => (Arc::default(), self),
+        }
     }
 
     fn known(&self, load: &GraphLoad, purpose: Purpose) -> Option<Arc<Segment>> {
         let steps = segments::steps(load);
-        let find = |first: bool| self.find(load, steps, first, purpose);
+        let find = |few: bool| self.find(load, steps, few, purpose);
         match steps {
             Some(steps) => {
                 let key = (segments::at(load, 0), purpose);
@@ -82,7 +87,7 @@ impl GraphPlan {
         &self,
         load: &GraphLoad,
         steps: Option<i64>,
-        first: bool,
+        few: bool,
         purpose: Purpose,
     ) -> Option<Segment> {
         let Some(steps) = steps else {
@@ -91,8 +96,8 @@ impl GraphPlan {
         if let Some((low, high)) = self.plateau(load, steps) {
             return Some(self.point(load, purpose)?.over(low, high));
         }
-        if first {
-            // Many loads are asked for at one context only.
+        if few {
+            // Many loads are asked for at one context or two only.
             return Some(self.point(load, purpose)?.over(steps, steps));
         }
         self.segment(load, steps, purpose)
@@ -103,12 +108,13 @@ impl GraphPlan {
         let run = Run::new(self, load);
         let mut domain = Domain::everywhere(0);
         domain.narrow();
-        let reserved = run.reserve(purpose);
+        let mut reserved = run.reserve(purpose);
         let mut placed: Vec<Vec<Placed>> = Vec::with_capacity(reserved.graphs.len());
-        for graph in &reserved.graphs {
+        for graph in &mut reserved.graphs {
             let own = (&graph.built.graph, &graph.schedule);
             let first = placed.first();
             if !first.is_some_and(|first| bound::is_within(self, own, run.rules, first)) {
+                graph.optimize(run.rules);
                 placed.push(run.place(graph, None, &mut domain)?);
             }
         }
@@ -129,7 +135,10 @@ impl GraphPlan {
         };
         let (here, there) = (segments::at(load, steps), segments::at(load, other));
         let (run, twin) = (Run::new(self, &here), Run::new(self, &there));
-        let (reserved, twins) = (run.reserve(purpose), twin.reserve(purpose));
+        let (mut reserved, mut twins) = (run.reserve(purpose), twin.reserve(purpose));
+        for graph in reserved.graphs.iter_mut().chain(&mut twins.graphs) {
+            graph.optimize(run.rules);
+        }
         if other < domain.low || !reserved.is_like(&twins) {
             return Some(self.point(load, purpose)?.over(steps, steps));
         }
@@ -172,6 +181,7 @@ struct Run<'a> {
 struct Scheduled {
     built: Built,
     schedule: Schedule,
+    /// What fusion keeps, once it is [optimized](Self::optimize).
     keep: Keep,
 }
 
@@ -300,17 +310,11 @@ impl<'a> Run<'a> {
         if !pinned {
             built.graph.pins.clear();
         }
-        let mut schedule = Schedule::new(&mut built.graph, self.rules, self.plan.pipeline);
-        let mut keep = Keep::default();
-        for split in &mut schedule.splits {
-            if split.backend < self.rules.gpus {
-                fusion::optimize(&built.graph, &mut split.nodes, &mut keep);
-            }
-        }
+        let schedule = Schedule::new(&mut built.graph, self.rules, self.plan.pipeline);
         Scheduled {
             built,
             schedule,
-            keep,
+            keep: Keep::default(),
         }
     }
 
@@ -337,6 +341,15 @@ impl<'a> Run<'a> {
 }
 
 impl Scheduled {
+    /// Puts the nodes of every GPU in the order in which they are fused; before that nothing can be placed.
+    fn optimize(&mut self, rules: Rules) {
+        for split in &mut self.schedule.splits {
+            if split.backend < rules.gpus {
+                fusion::optimize(&self.built.graph, &mut split.nodes, &mut self.keep);
+            }
+        }
+    }
+
     fn is_like(&self, other: &Self) -> bool {
         let (mine, others) = (&self.schedule.splits, &other.schedule.splits);
         let mut pairs = mine.iter().zip(others);

@@ -52,6 +52,10 @@ type Key = (GraphLoad, Purpose);
 /// Ranges kept; a sweep of one plan needs far fewer.
 const CAPACITY: usize = 256;
 
+/// Contexts of a load that are found out about one by one: a range costs about as much as two of them, and only a search for
+/// the longest context, which begins at both ends, asks for more.
+const FEW: usize = 3;
+
 /// What is known of a plan.
 #[derive(Default)]
 pub(super) struct Segments(Mutex<HashMap<Key, Known>>);
@@ -65,15 +69,15 @@ struct Known {
 }
 
 impl Segments {
-    /// The range around this context, from `find` where it is not known; that is told whether it is the first, and may
-    /// then find out about this context only. `None` where it found none at any context of this load.
+    /// The range around this context, from `find` where it is not known; that is told whether few contexts are known, and
+    /// may then find out about this one only. `None` where it found none at any context of this load.
     pub(super) fn around(
         &self,
         key: Key,
         steps: i64,
         find: impl FnOnce(bool) -> Option<Segment>,
     ) -> Option<Arc<Segment>> {
-        let mut first = true;
+        let mut few = true;
         if let Some(known) = self.lock().get(&key) {
             if known.failed {
                 return None;
@@ -83,10 +87,10 @@ impl Segments {
             if let Some(segment) = around {
                 return Some(Arc::clone(segment));
             }
-            first = known.segments.is_empty();
+            few = known.segments.len() < FEW;
         }
         // Not under the lock: it takes long.
-        let segment = find(first).map(Arc::new);
+        let segment = find(few).map(Arc::new);
         let mut known = self.lock();
         if known.len() >= CAPACITY {
             known.clear();

@@ -40,9 +40,36 @@ const LONGEST_GROUP: usize = 12;
 /// even.
 const REPETITIONS: usize = 4;
 
-/// Repetitions that are kept on the CPU, and where weights are in main memory: copies of them for large batches leave holes
-/// that close later, of most models within as many.
-const HOST_REPETITIONS: usize = 8;
+/// How much of a run of blocks is kept on the CPU, and where weights are in main memory: copies of them for large batches
+/// leave holes that close later, of some models sooner than of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::engine::llamacpp) enum Extent {
+    /// As much as is enough for many models.
+    Few,
+    /// As much as is enough for most.
+    Many,
+    /// Everything.
+    All,
+}
+
+impl Extent {
+    /// What is left where this was not enough.
+    pub(super) fn longer(self) -> Option<Self> {
+        match self {
+            Self::Few => Some(Self::Many),
+            Self::Many => Some(Self::All),
+            Self::All => None,
+        }
+    }
+
+    fn repetitions(self) -> usize {
+        match self {
+            Self::Few => 5,
+            Self::Many => 8,
+            Self::All => usize::MAX,
+        }
+    }
+}
 
 /// Repetitions that stay of `times`.
 fn repetitions_kept(times: usize, least: usize) -> usize {
@@ -78,10 +105,10 @@ pub(super) fn shorten(
     drafts: &[Draft<'_>],
     gpus: usize,
     ends: Ends,
-    kv_offload: bool,
+    (extent, kv_offload): (Extent, bool),
 ) -> Shortened {
     let kinds = kinds(drafts);
-    if drafts.iter().any(grows_with_blocks) {
+    if extent == Extent::All || drafts.iter().any(grows_with_blocks) {
         return Shortened::whole(drafts.len(), gpus);
     }
     let mut repeats = Vec::new();
@@ -99,7 +126,7 @@ pub(super) fn shorten(
         let least = if own.all(Draft::is_at_home) && first.backend < CPU {
             REPETITIONS
         } else {
-            HOST_REPETITIONS
+            extent.repetitions()
         };
         let run = Run {
             kinds: &kinds,
