@@ -124,16 +124,12 @@ impl GraphPlan {
         let gpus = placement.gpus.min(usize::from(CPU) - 1);
         let (drafts, mut outside) = drafts(config, gpus);
         outside.sort_unstable_by_key(|(name, _)| order(name));
+        let how = (extent, placement.kv_offload);
         let Shortened {
             kept,
             stand_ins,
             repeats,
-        } = shorten(
-            &drafts,
-            gpus,
-            ends(&outside),
-            (extent, placement.kv_offload),
-        );
+        } = shorten(&drafts, gpus, ends(&outside), how);
         let emulated = stand_ins.iter().max().map_or(0, |&most| most + 1);
         let renamed = |backend: u8| {
             let stand_in = stand_ins.get(usize::from(backend));
