@@ -3,7 +3,7 @@
 use plimsoll::engine::llamacpp::file_type::FileType;
 use plimsoll::engine::llamacpp::tensors::TensorTable;
 use plimsoll::inspect::{Certainty, Inspection};
-use plimsoll::model::Mixer;
+use plimsoll::model::mixer::{Mixer, Reach};
 use plimsoll::source::gguf;
 use serde_json::{Map, Value};
 
@@ -78,6 +78,46 @@ fn caches_follow_from_standard_keys() {
         assert_eq!(model.vocab_size, published.vocab_size);
         assert_eq!(model.tie_word_embeddings, published.tie_word_embeddings);
     }
+}
+
+/// Files of some architectures say how wide a window is and leave to the engine which layers have it.
+#[test]
+fn windows_are_where_the_engine_has_them() {
+    let published = preset("Llama-3.1-8B-Instruct");
+    let table = TensorTable::new(&published, FileType::Q4_K_M, false).expect("a table");
+    let windowed = |name: &str| {
+        let mut kv = Map::new();
+        for (key, value) in renamed("Llama-3.1-8B-Instruct") {
+            let key = match key.strip_prefix("of-tomorrow.") {
+                Some(rest) => format!("{name}.{rest}"),
+                None => key,
+            };
+            kv.insert(key, value);
+        }
+        kv.insert("general.architecture".to_owned(), name.into());
+        kv.insert(format!("{name}.attention.sliding_window"), 4096.into());
+        let folder = Folder::of("m.gguf", Writer::with(&kv).table(&table).file());
+        let file = gguf::read(&folder, "m.gguf").expect("a file");
+        let model = file.model(&Map::new()).expect("a model");
+        let reach = model.layers.iter().map(|layer| match &layer.mixer {
+            Mixer::Attention(attention) => attention.reach != Reach::Full,
+            other => panic!("{other:?}"),
+        });
+        reach.collect::<Vec<bool>>()
+    };
+    let last_sees_all: Vec<bool> = (0..32).map(|layer| layer % 4 != 3).collect();
+    let first_sees_all: Vec<bool> = (0..32).map(|layer| layer % 4 != 0).collect();
+    assert_eq!(windowed("cohere2"), last_sees_all);
+    assert_eq!(windowed("cohere2moe"), first_sees_all);
+    assert_eq!(
+        windowed("plamo3")
+            .iter()
+            .filter(|windowed| !**windowed)
+            .count(),
+        4
+    );
+    // Only the model of 64 layers has them.
+    assert_eq!(windowed("exaone4"), vec![false; 32]);
 }
 
 #[test]

@@ -42,22 +42,47 @@ pub(in super::super) enum Kind {
 
 /// Whether window layers get a cache of their own (`hparams.swa_type` in `src/models/*.cpp`, 0.6.0-dev). All other
 /// architectures keep the whole context, whatever the configuration says of a window (Mistral, Phi-3, Qwen2).
-pub(in super::super) fn has_windows(architecture: Architecture) -> bool {
-    matches!(
-        architecture,
+pub(in super::super) fn has_windows(architecture: Architecture, model: &Model) -> bool {
+    match architecture {
         Architecture::Gemma2
-            | Architecture::Gemma3
-            | Architecture::Gemma3n
-            | Architecture::Gemma4
-            | Architecture::GptOss
-            | Architecture::Llama4
-            | Architecture::Olmo2
-    )
+        | Architecture::Gemma3
+        | Architecture::Gemma3n
+        | Architecture::Gemma4
+        | Architecture::GptOss
+        | Architecture::Llama4
+        | Architecture::Olmo2 => true,
+        // Nothing else of it need be known.
+        Architecture::Unknown => is_other_with_windows(&model.model_type),
+        _ => false,
+    }
 }
+
+/// The same by the engine's name of an architecture that has no place of its own here.
+pub(in super::super) fn is_other_with_windows(name: &str) -> bool {
+    OTHERS_WITH_WINDOWS.contains(&name)
+}
+
+const OTHERS_WITH_WINDOWS: [&str; 15] = [
+    "afmoe",
+    "cohere2",
+    "cohere2moe",
+    "exaone-moe",
+    "exaone4",
+    "granite_swa",
+    "laguna",
+    "maple",
+    "mellum",
+    "mimo2",
+    "muse-glimmer",
+    "plamo3",
+    "smallthinker",
+    "spark2_5",
+    "step35",
+];
 
 /// Every cache of the model, by layer.
 pub(in super::super) fn caches(model: &Model, architecture: Architecture) -> Vec<LayerCache> {
-    let windowed = has_windows(architecture);
+    let windowed = has_windows(architecture, model);
     // Its cache has no filter for layers without attention, so that transposed values pad those too.
     let unfiltered = architecture == Architecture::Deci;
     let widest = widest_values(model);

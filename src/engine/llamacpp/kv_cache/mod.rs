@@ -6,7 +6,7 @@
 
 mod layers;
 
-pub(super) use layers::{Kind, LayerCache, caches, has_windows};
+pub(super) use layers::{Kind, LayerCache, caches, has_windows, is_other_with_windows};
 
 use super::config::{Config, Shape, padded};
 use super::placement::Sliced;

@@ -133,6 +133,53 @@ fn without_router(facts: &Facts<'_>) -> Option<Value> {
     Some((0..facts.blocks()).filter(lacks).collect())
 }
 
+/// Which layers the engine gives a window though no file lists them: one in so many sees the whole context, the last of
+/// each group or the first (`load_swa_pattern` in `src/models/{afmoe,cohere2,cohere2moe,exaone4,exaone-moe,laguna,mellum,
+/// muse-glimmer,plamo3,smallthinker}.cpp`, 0.6.0-dev).
+const PATTERNS: &[(&str, u64, Whole)] = &[
+    ("afmoe", 4, Whole::Last),
+    ("cohere2", 4, Whole::Last),
+    ("cohere2moe", 4, Whole::First),
+    ("exaone4", 4, Whole::Last),
+    ("exaone-moe", 4, Whole::Last),
+    ("laguna", 4, Whole::First),
+    ("mellum", 4, Whole::Last),
+    ("muse-glimmer", 4, Whole::Last),
+    ("plamo3", 8, Whole::Last),
+    ("smallthinker", 4, Whole::First),
+];
+
+/// The layer of a group that sees the whole context.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    First,
+    Last,
+}
+
+fn built_in(facts: &Facts<'_>) -> Option<Value> {
+    let (name, group, whole) = PATTERNS
+        .iter()
+        .find(|(name, ..)| *name == facts.architecture)?;
+    facts.positive("attention.sliding_window")?;
+    // Of EXAONE 4 only the model of 64 layers has windows (`src/models/exaone4.cpp`).
+    let none = *name == "exaone4" && facts.blocks() != 64;
+    let group = facts
+        .positive("attention.sliding_window_pattern")
+        .unwrap_or(*group);
+    let sees_all = |block: u64| match whole {
+        Whole::First => block.is_multiple_of(group),
+        Whole::Last => (block + 1).is_multiple_of(group),
+    };
+    let kind = |block| {
+        if none || sees_all(block) {
+            "full_attention"
+        } else {
+            "sliding_attention"
+        }
+    };
+    Some((0..facts.blocks()).map(kind).collect())
+}
+
 /// Kinds of layers by what their blocks hold, where some are recurrent; else by the windows that the file lists.
 fn layers(facts: &Facts<'_>) -> Option<Value> {
     const RECURRENT: [&str; 4] = [
@@ -150,7 +197,7 @@ fn layers(facts: &Facts<'_>) -> Option<Value> {
     ];
     let holds = |block, names: &[&str]| names.iter().any(|name| facts.block_has(block, name));
     let recurrent = |block: u64| holds(block, &RECURRENT);
-    let windows = rule::windows(facts);
+    let windows = rule::windows(facts).or_else(|| built_in(facts));
     if !(0..facts.blocks()).any(recurrent) {
         return windows;
     }

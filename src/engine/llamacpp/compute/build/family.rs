@@ -6,6 +6,7 @@ use super::latent::LatentStyle;
 use super::transformer::{PositionScales, SOFTMAX_NORMALIZED, Style};
 use crate::engine::llamacpp::compute::Exactness;
 use crate::engine::llamacpp::compute::plan::GraphPlan;
+use crate::engine::llamacpp::kv_cache::is_other_with_windows;
 use crate::model::{Activation, Mixer, Scoring};
 
 /// Which builder, and how.
@@ -34,7 +35,10 @@ pub(super) fn family(plan: &GraphPlan) -> Family {
         } else if has(Mixer::is_recurrent) {
             Family::Hybrid(HybridStyle::default())
         } else {
-            Family::Transformer(Style::default())
+            Family::Transformer(Style {
+                windows: is_other_with_windows(&plan.architecture),
+                ..Style::default()
+            })
         }
     })
 }

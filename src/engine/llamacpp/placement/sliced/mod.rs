@@ -332,6 +332,6 @@ fn is_windowed(model: &Model, architecture: Architecture, layer: usize) -> bool 
         .layers
         .get(layer)
         .and_then(|layer| layer.mixer.attention());
-    crate::engine::llamacpp::kv_cache::has_windows(architecture)
+    crate::engine::llamacpp::kv_cache::has_windows(architecture, model)
         && attention.is_some_and(|attention| attention.reach != Reach::Full)
 }
