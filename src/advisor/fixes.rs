@@ -18,6 +18,8 @@ struct Offer {
     saved: i64,
     /// Bytes that the device with the least room has left, negative where it lacks them.
     left: i64,
+    /// It fits with less than the margin to spare.
+    tight: bool,
     /// What the user gives up, where it makes the plan fit.
     price: Price,
 }
@@ -84,27 +86,36 @@ fn offer(
     let mut last = None;
     for step in &remedy.steps {
         let settings = with(inputs, step);
-        let Some(free) = engine.free(&Inputs {
+        let changed = Inputs {
             settings: &settings,
             ..*inputs
-        }) else {
+        };
+        let Some(free) = engine.free(&changed) else {
             continue;
         };
         let saved = free.get(worst)?.saturating_sub(*before.get(worst)?);
         let left = free.iter().copied().min()?;
-        last = Some((step.clone(), saved, left));
+        let tight = left >= 0 && !keeps_margin(engine, &changed);
+        last = Some((step.clone(), saved, left, tight));
         if left >= 0 {
             break;
         }
     }
-    let (step, saved, left) = last?;
+    let (step, saved, left, tight) = last?;
     (saved > 0).then_some(Offer {
         remedy,
         step,
         saved,
         left,
+        tight,
         price: Price::default(),
     })
+}
+
+/// Whether every GPU keeps the margin free.
+fn keeps_margin(engine: &dyn Engine, inputs: &Inputs<'_>) -> bool {
+    let room = engine.room(inputs, inputs.margin);
+    room.is_some_and(|room| room.iter().all(|room| *room >= 0))
 }
 
 /// The settings of a plan after a step.
@@ -120,12 +131,17 @@ fn note(offer: Offer, place: &str) -> Note {
         step,
         saved,
         left,
+        tight,
         price,
     } = offer;
     let bytes = |bytes: i64| Bytes::new(bytes.unsigned_abs());
     let then = if left >= 0 {
         let price = price.text();
-        format!("then the plan fits with {} to spare{price}", bytes(left))
+        let verdict = if tight { "is tight" } else { "fits" };
+        format!(
+            "then the plan {verdict} with {} to spare{price}",
+            bytes(left)
+        )
     } else {
         format!("{} is still missing", bytes(left))
     };
@@ -215,12 +231,11 @@ pub fn hints(
             return true;
         }
         let settings = with(inputs, step);
-        let inputs = Inputs {
+        let changed = Inputs {
             settings: &settings,
             ..*inputs
         };
-        let room = engine.room(&inputs, inputs.margin);
-        room.is_some_and(|room| room.iter().all(|room| *room >= 0))
+        keeps_margin(engine, &changed)
     };
     ideas
         .into_iter()
@@ -231,7 +246,7 @@ pub fn hints(
                 Note::hint(
                     "would-fit",
                     format!(
-                        "{spare} beyond the margin stay free on {place}: {} fits, too.",
+                        "{spare} beyond the margin stay free on {place}, enough for {}.",
                         step.what
                     ),
                 )

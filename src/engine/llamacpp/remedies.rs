@@ -51,6 +51,7 @@ pub(super) fn remedies(inputs: &Inputs<'_>, resolved: &Settings, derived: &Deriv
     }
     let config = config::read(inputs.settings, inputs.draft.is_some(), &mut Vec::new());
     [
+        windows(&config),
         cache(&config),
         layers(inputs, &config),
         experts(inputs),
@@ -61,6 +62,20 @@ pub(super) fn remedies(inputs: &Inputs<'_>, resolved: &Settings, derived: &Deriv
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Caches of windows as the engine has them by itself: prompts can then not be reused from any point, and no bits are
+/// lost.
+fn windows(config: &Config) -> Option<Remedy> {
+    config.swa_full.then(|| Remedy {
+        setting: "swa_full",
+        steps: vec![Step {
+            what: "A cache of the window alone in layers that see no more".to_owned(),
+            set: set([("swa_full", Value::Bool(false))]),
+            gain: None,
+            known_to_fit: false,
+        }],
+    })
 }
 
 fn cache(config: &Config) -> Option<Remedy> {

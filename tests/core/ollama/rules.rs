@@ -246,7 +246,7 @@ fn offered_changes_keep_their_promise() {
             }
             after.extend(fix.set.clone());
             let verdict = report(&model, &machine, &after).verdict;
-            let promised = offer.message.contains("the plan fits");
+            let promised = offer.message.contains("then the plan ");
             assert_eq!(
                 promised,
                 verdict != Verdict::Exceeds,
