@@ -75,7 +75,7 @@ pub(super) fn less_left(figures: &Figures, than: &Figures) -> String {
         (Some(left), Some(before)) if (left as f64) < before as f64 * (1.0 - NOTICEABLE) => {
             let gib = |bytes: i64| bytes as f64 / GIB as f64;
             format!(
-                "{:.1} instead of {:.1} GiB left on a GPU",
+                "room on a GPU ({:.1} instead of {:.1} GiB free)",
                 gib(left),
                 gib(before)
             )

@@ -123,7 +123,7 @@ pub(super) fn state(group: &recurrent::Group) -> Term {
     } = *group;
     let why = Why::new(
         "llama.cpp/recurrent-state",
-        "{layers} layers × {rows} sequences and rollback states × {elements} elements in f32",
+        "{layers} layers × {rows} (sequences and their rollback states) × {elements} elements in f32",
         "src/llama-memory-recurrent.cpp and src/llama-kv-cache-dsv4.cpp, 0.6.0-dev",
     )
     .with("layers", layers)

@@ -4,7 +4,7 @@ use super::set;
 use crate::engine::llamacpp::config::{Config, Device, GpuLayers};
 use crate::hardware::{Machine, Os, Vendor};
 use crate::plan::Value;
-use crate::projection::Note;
+use crate::projection::{Note, counted};
 use crate::units::Bytes;
 
 /// Warnings and hints on the machine and the use of its GPUs.
@@ -72,8 +72,9 @@ fn nodes(machine: &Machine, config: &Config, notes: &mut Vec<Note>) {
             Note::warning(
                 "rpc-and-nodes-differ",
                 format!(
-                    "{servers} servers are named and the machine has {further} further nodes: only what both know is \
-                     projected."
+                    "The plan names {} and the machine has {}: only what both know is projected.",
+                    counted(servers as u64, "server"),
+                    counted(further as u64, "further node"),
                 ),
             )
             .on("rpc"),

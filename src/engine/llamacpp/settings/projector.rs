@@ -17,7 +17,7 @@ pub(super) const MMPROJ: Setting = Setting {
         Kind::Toggle,
         off,
         "Loads the projector that turns images (or sounds) into tokens: a second file with weights and a buffer of its \
-         own, which the engine's fit does not count.",
+         own, for which the engine's fit leaves room.",
     )
 };
 
