@@ -127,6 +127,34 @@ impl Type {
         self.layout().3
     }
 
+    /// The type itself, or what llama.cpp's quantizer puts in its place where rows of so many elements are no whole number
+    /// of its blocks (`tensor_type_fallback` in `src/llama-quant.cpp`, 0.6.0-dev); `None`: it gives up.
+    pub const fn fitting(self, columns: u64) -> Option<Self> {
+        if columns.is_multiple_of(self.block_elements()) {
+            return Some(self);
+        }
+        let other = match self {
+            Self::IQ1_S
+            | Self::IQ1_M
+            | Self::IQ2_XXS
+            | Self::IQ2_XS
+            | Self::IQ2_S
+            | Self::IQ3_XXS
+            | Self::IQ3_S
+            | Self::IQ4_XS => Self::IQ4_NL,
+            Self::Q2_0 | Self::Q2_K | Self::Q3_K | Self::TQ1_0 | Self::TQ2_0 => Self::Q4_0,
+            Self::Q4_K => Self::Q5_0,
+            Self::Q5_K => Self::Q5_1,
+            Self::Q6_K => Self::Q8_0,
+            _ if self.block_elements() <= 32 => self,
+            _ => return None,
+        };
+        if columns.is_multiple_of(other.block_elements()) {
+            return Some(other);
+        }
+        Some(Self::F16)
+    }
+
     /// Name, elements and bytes per block, and number in a file.
     const fn layout(self) -> (&'static str, u64, u64, u32) {
         match self {

@@ -1,6 +1,10 @@
 //! What the form of a file's weights is called: one rule for lists, inspections, plans and exports.
 
+mod borne_out;
+
+use self::borne_out::Matrices;
 use super::metadata::Metadata;
+use crate::model::FileTensor;
 
 /// Names of `general.file_type` (`llama_ftype` in `include/llama.h`, 0.6.0-dev) by number; "" for numbers that are no longer given.
 const NAMES: [&str; 42] = [
@@ -48,10 +52,15 @@ const NAMES: [&str; 42] = [
     "Q2_0",
 ];
 
-/// What the name of a file says, else what its header says. Names tell more: headers call every dynamic mixture by one
-/// type of it.
-pub(super) fn of(stem: &str, metadata: &Metadata) -> Option<String> {
-    of_name(stem).or_else(|| said(metadata))
+/// What the name of a file says, else what its header says, where the tensors bear it out; else what most of them are.
+/// Names tell more: headers call every dynamic mixture by one type of it.
+pub(super) fn of(stem: &str, metadata: &Metadata, tensors: &[FileTensor]) -> Option<String> {
+    let matrices = Matrices::of(tensors);
+    let claims = [of_name(stem), said(metadata)];
+    let mut claims = claims.into_iter().flatten();
+    claims
+        .find(|claim| matrices.bear_out(claim))
+        .or_else(|| matrices.name())
 }
 
 /// The name of the file's type, where the header says one that has a name.

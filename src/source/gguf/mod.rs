@@ -245,7 +245,7 @@ fn joined(files: Vec<File>) -> Result<Gguf, Error> {
         assumptions: unknown.into_iter().map(assumed).collect(),
         checkpoint: Arc::new(Checkpoint::new(
             Container::Gguf,
-            label::of(stem(name), &metadata),
+            label::of(stem(name), &metadata, &tensors),
             tensors,
         )),
         metadata,

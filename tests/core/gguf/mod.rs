@@ -3,6 +3,7 @@
 mod file;
 mod hostile;
 mod kinds;
+mod labels;
 mod parts;
 mod real;
 pub(crate) mod round_trip;

@@ -200,8 +200,16 @@ fn sizes_are_those_of_the_quantizer() {
             TensorTable::new(&preset(&size.preset), file_type, size.imatrix).expect("a table");
         let keys = keys.get(&size.preset).expect(&size.preset);
         let mut writer = Writer::with(keys);
-        let folder = Folder::of("m.gguf", writer.table(&table).file());
-        let file = gguf::read(&folder, "m.gguf").expect("a file");
+        let name = format!("m-{}.gguf", size.ftype);
+        let folder = Folder::of(&name, writer.table(&table).file());
+        let file = gguf::read(&folder, &name).expect("a file");
+        // What the quantizer made of it is what its name says.
+        assert_eq!(
+            file.checkpoint.label.as_deref(),
+            Some(size.ftype.as_str()),
+            "{}",
+            size.preset
+        );
         assert_eq!(
             file.checkpoint.bytes.get(),
             size.tensor_bytes,

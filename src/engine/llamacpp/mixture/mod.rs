@@ -98,37 +98,15 @@ fn stored_type(tensor: &Tensor, file_type: FileType) -> Type {
     }
 }
 
-/// `wanted`, or what stands in for it where a row is no whole number of its blocks (`tensor_type_fallback`).
+/// `wanted`, or what stands in for it where a row is no whole number of its blocks.
 fn fitting(wanted: Type, tensor: &Tensor, file_type: FileType) -> Result<Type, NoFallback> {
     let columns = tensor.shape[0];
-    let fits = |kind: Type| columns.is_multiple_of(kind.block_elements());
-    if fits(wanted) {
-        return Ok(wanted);
-    }
-    let other = match wanted {
-        Type::IQ1_S
-        | Type::IQ1_M
-        | Type::IQ2_XXS
-        | Type::IQ2_XS
-        | Type::IQ2_S
-        | Type::IQ3_XXS
-        | Type::IQ3_S
-        | Type::IQ4_XS => Type::IQ4_NL,
-        Type::Q2_0 | Type::Q2_K | Type::Q3_K | Type::TQ1_0 | Type::TQ2_0 => Type::Q4_0,
-        Type::Q4_K => Type::Q5_0,
-        Type::Q5_K => Type::Q5_1,
-        Type::Q6_K => Type::Q8_0,
-        _ if wanted.block_elements() <= 32 => wanted,
-        _ => {
-            return Err(NoFallback {
-                file_type: file_type.name(),
-                tensor: tensor.name.clone(),
-                columns,
-                kind: wanted,
-            });
-        }
-    };
-    Ok(if fits(other) { other } else { Type::F16 })
+    wanted.fitting(columns).ok_or_else(|| NoFallback {
+        file_type: file_type.name(),
+        tensor: tensor.name.clone(),
+        columns,
+        kind: wanted,
+    })
 }
 
 /// `tensor_requires_imatrix`.

@@ -115,11 +115,8 @@ impl Weights {
                 return;
             }
         };
-        self.quant = match self.kind {
-            // Where the file has no name of its own (Ollama's have none), the library may know one.
-            Kind::Gguf => label.or(self.quant),
-            Kind::Safetensors | Kind::PyTorch => self.quant.or(label),
-        };
+        // What was opened tells; where it does not (PyTorch's archives), the configuration or the library may.
+        self.quant = label.or(self.quant);
         let title = match (&origin.title, self.kind, &origin.repository) {
             (Some(title), _, _) => title.clone(),
             (None, Kind::Safetensors | Kind::PyTorch, Some(repository)) => repository.clone(),
@@ -188,7 +185,11 @@ fn of_folder(path: &Path) -> Result<Option<Opened>, String> {
     if let Some((adapter, _)) = config::adapter(path).map_err(|error| reason(&error, path))? {
         return match adapter.checkpoint {
             Some(checkpoint) => Ok(Some((Role::Adapter, label(&checkpoint)))),
-            None => Err(adapter.assumptions.join(" ")),
+            None => Err(adapter
+                .assumptions
+                .join(" ")
+                .trim_end_matches('.')
+                .to_owned()),
         };
     }
     let model = config::read(path, &Map::new()).map_err(|error| reason(&error, path))?;
