@@ -74,6 +74,8 @@ pub(super) struct Trunk {
     /// Residual streams.
     pub(super) streams: u64,
     pub(super) capped_logits: bool,
+    /// Queries are scaled by their position.
+    pub(super) scaled_positions: bool,
     /// Blocks of the whole model.
     pub(super) blocks: u64,
     /// Widest values of any block.
@@ -270,6 +272,7 @@ impl Trunk {
                 .hyper_connections
                 .map_or(1, |connections| connections.hc_mult.min(MOST_STREAMS)),
             capped_logits: model.final_logit_softcapping,
+            scaled_positions: model.model_type == "ministral3",
             blocks: model.layers.len() as u64,
             v_width: attentions
                 .map(|own| product(&[own.num_key_value_heads, own.v_head_dim]))

@@ -132,6 +132,8 @@ impl Architecture {
     fn by_type(model: &Model) -> Option<Self> {
         let experts = has_experts(model);
         Some(match model.model_type.as_str() {
+            // Whatever is registered so is written as `mistral3`, older models too (`conversion/mistral3.py`, 2026-08).
+            "mistral" if model.architecture == "Mistral3ForConditionalGeneration" => Self::Mistral3,
             "llama" | "mistral" | "mixtral" | "internlm3" => Self::Llama,
             "llama4" | "llama4_text" => Self::Llama4,
             "ministral3" => Self::Mistral3,

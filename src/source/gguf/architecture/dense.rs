@@ -20,8 +20,8 @@ pub(super) const ALL: &[Architecture] = &[
     },
     Architecture {
         name: "mistral3",
-        model_type: Rule::Word("ministral3"),
-        fields: &[],
+        model_type: Rule::Of(mistral3),
+        fields: &[("architectures", Rule::Of(mistral3_class))],
     },
     Architecture {
         name: "deci",
@@ -129,6 +129,20 @@ fn llama(facts: &Facts<'_>) -> Value {
     } else {
         "internlm3"
     })
+}
+
+/// Ministral 3 scales its queries; older models of Mistral's are converted to the same architecture without
+/// (`conversion/mistral3.py` of llama.cpp, 2026-08).
+fn mistral3(facts: &Facts<'_>) -> Value {
+    let scale = facts.value("attention.temperature_scale");
+    let scales = scale
+        .and_then(Value::as_f64)
+        .is_some_and(|scale| scale != 0.0);
+    Value::from(if scales { "ministral3" } else { "mistral" })
+}
+
+fn mistral3_class(_: &Facts<'_>) -> Value {
+    json!(["Mistral3ForConditionalGeneration"])
 }
 
 /// ChatGLM's own form has one matrix for queries, keys and values; its conversion for transformers, three.
