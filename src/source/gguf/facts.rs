@@ -161,12 +161,15 @@ impl<'a> Facts<'a> {
         lacking(self.metadata, &self.key(key))
     }
 
-    /// What metadata and tensors do not agree on, and what was there and could not be used, each a whole sentence.
-    pub(super) fn doubts(&self) -> Vec<String> {
+    /// What metadata and tensors do not agree on, and what was there and could not be used, each a whole sentence; without
+    /// what was said already.
+    pub(super) fn doubts(&self, said: &[String]) -> Vec<String> {
         let mut doubts: Vec<String> = self.doubt_on_blocks().into_iter().collect();
         let odd = self.odd.borrow();
         let odd = odd.keys().filter(|key| *key != BLOCKS);
-        doubts.extend(odd.map(|key| format!("{}: it is left out of account.", self.lacking(key))));
+        let lacks = odd.map(|key| self.lacking(key));
+        let new = lacks.filter(|lack| !said.iter().any(|said| said.contains(lack.as_str())));
+        doubts.extend(new.map(|lack| format!("{lack}: it is left out of account.")));
         doubts
     }
 

@@ -45,7 +45,8 @@ impl Gguf {
             ),
             Err(error) => return Err(fail(Reason::Lacking(lacks(&facts, &error)))),
         };
-        model.assumptions.extend(facts.doubts());
+        let doubts = facts.doubts(&model.assumptions);
+        model.assumptions.extend(doubts);
         model.assumptions.extend(self.assumptions.iter().cloned());
         model.deepstack = facts.positive("n_deepstack_layers").unwrap_or(0);
         model.checkpoint = Some(Arc::clone(&self.checkpoint));
@@ -110,11 +111,17 @@ fn lacks(facts: &Facts<'_>, error: &model::Error) -> String {
     if facts.list(HEADS).is_none() {
         lacks.push(facts.lacking(HEADS));
     }
+    // Another word on the same key says nothing new.
     let reason = told(facts, error);
-    if !lacks.contains(&reason) {
+    if !lacks.iter().any(|lack| subject(lack) == subject(&reason)) {
         lacks.push(reason);
     }
     lacks.join("; ")
+}
+
+/// The first name in a sentence.
+fn subject(sentence: &str) -> Option<&str> {
+    sentence.split('`').nth(1)
 }
 
 /// How many heads there are.

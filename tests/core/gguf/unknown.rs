@@ -265,10 +265,31 @@ fn nothing_is_assumed_that_the_tensors_tell() {
     let published = preset("Llama-3.1-8B-Instruct");
     let table = TensorTable::new(&published, FileType::Q4_K_M, false).expect("a table");
     let kv = renamed("Llama-3.1-8B-Instruct");
-    let folder = Folder::of("UD-IQ2_XXS.gguf", Writer::with(&kv).table(&table).file());
-    let file = gguf::read(&folder, "UD-IQ2_XXS.gguf").expect("a file");
+    let folder = Folder::of("UD-Q4_K_XL.gguf", Writer::with(&kv).table(&table).file());
+    let file = gguf::read(&folder, "UD-Q4_K_XL.gguf").expect("a file");
     let model = file.model(&Map::new()).expect("a model");
     assert_eq!(model.assumptions.len(), 1, "{:?}", model.assumptions);
     // One name for the form of the weights, wherever it is told.
-    assert_eq!(file.checkpoint.label.as_deref(), Some("UD-IQ2_XXS"));
+    assert_eq!(file.checkpoint.label.as_deref(), Some("UD-Q4_K_XL"));
+}
+
+/// A key that is there and says no number is told of once.
+#[test]
+fn an_invalid_key_is_told_of_once() {
+    let published = preset("Llama-3.1-8B-Instruct");
+    let table = TensorTable::new(&published, FileType::Q4_K_M, false).expect("a table");
+    for (key, value) in [
+        ("head_count", Value::from("four")),
+        ("head_count_kv", Value::from("two")),
+    ] {
+        let mut kv = renamed("Llama-3.1-8B-Instruct");
+        let key = format!("of-tomorrow.attention.{key}");
+        kv.insert(key.clone(), value);
+        let folder = Folder::of("m.gguf", Writer::with(&kv).table(&table).file());
+        let file = gguf::read(&folder, "m.gguf").expect("a file");
+        let model = file.model(&Map::new()).expect("a model");
+        let said = model.assumptions.join(" ");
+        assert_eq!(said.matches(&format!("`{key}`")).count(), 1, "{said}");
+        assert!(said.contains("is there, but its value"), "{said}");
+    }
 }

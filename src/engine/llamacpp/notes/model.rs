@@ -6,10 +6,6 @@ use crate::engine::llamacpp::unknown;
 use crate::model::Model;
 use crate::projection::Note;
 
-/// What stands in for what is not known of an architecture.
-const ASSUMED: &str = "weights are those of the file, caches follow what its metadata says of heads and layers, and \
-     compute buffers, those of a plain decoder, are a range";
-
 /// Most names in a note.
 const NAMED: usize = 4;
 
@@ -95,15 +91,17 @@ fn without_graph(model: &Model) -> Note {
     let has_file = file_type::native(model).is_some();
     let message = match (has_file, is_architecture(name)) {
         (true, true) => {
-            format!("Plimsoll does not know the architecture {name:?} layer by layer: {ASSUMED}.")
+            format!(
+                "Plimsoll does not know the architecture {name:?} layer by layer: only its weights are exact."
+            )
         }
         (true, false) => format!(
-            "llama.cpp 0.6.0-dev has no architecture {name:?}; a version that has it is projected as far as the file \
-             tells: {ASSUMED}."
+            "llama.cpp 0.6.0-dev has no architecture {name:?}; a version that has it is projected, of which only the \
+             weights are exact."
         ),
         (false, _) => format!(
             "No converter to GGUF is known here (llama.cpp 0.6.0-dev) for the model type {name:?}. Tensors are taken to \
-             be those of a plain decoder of its layers, and compute buffers are a range."
+             be those of a plain decoder of its layers."
         ),
     };
     Note::warning("architecture-unknown", message)
