@@ -40,6 +40,7 @@ pub(crate) fn parameters(count: u64) -> String {
         1_000_000_000_000.. => (1e12, "T"),
         1_000_000_000.. => (1e9, "B"),
         1_000_000.. => (1e6, "M"),
+        1_000.. => (1e3, "K"),
         _ => return grouped(count),
     };
     let scaled = count as f64 / divisor;
@@ -227,6 +228,7 @@ mod tests {
         assert_eq!(parameters(671_026_419_200), "671 B");
         assert_eq!(parameters(494_032_768), "494 M");
         assert_eq!(parameters(1_040_000_000_000), "1.0 T");
+        assert_eq!(parameters(327_680), "328 K");
     }
 
     #[test]

@@ -335,8 +335,12 @@ fn gib(bytes: Bytes) -> String {
     format!("{:.2}", bytes.as_gib())
 }
 
+/// In billions, as models are called; small ones in millions.
 fn billions(parameters: u64) -> String {
-    format!("{:.2} B", parameters as f64 / 1e9)
+    match parameters {
+        0..10_000_000 => format!("{:.2} M", parameters as f64 / 1e6),
+        _ => format!("{:.2} B", parameters as f64 / 1e9),
+    }
 }
 
 fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {

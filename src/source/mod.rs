@@ -68,7 +68,8 @@ pub enum Error {
     },
     /// A folder with an adapter.
     #[error(
-        "this is a LoRA adapter{base}, not a model: open that model and give it this adapter, {}",
+        "this is a LoRA adapter{base}, not a model: open that model instead, with the adapter converted to GGUF \
+         (llama.cpp's convert_lora_to_gguf.py) if it is to be loaded too: {}",
         .path.display()
     )]
     Adapter {

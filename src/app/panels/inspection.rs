@@ -57,8 +57,10 @@ pub(super) fn inspection(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) 
         let text = RichText::new(one_line(assumption)).color(Tokens::of(ui).warn);
         ui.add(Label::new(text).wrap());
     }
-    section(ui, texts.hyper_parameters);
-    figures(ui, told);
+    if !told.hyper_parameters.is_empty() {
+        section(ui, texts.hyper_parameters);
+        figures(ui, told);
+    }
     if !told.layers.is_empty() {
         section(ui, texts.layer_kinds);
         layers(ui, texts, told);

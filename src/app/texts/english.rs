@@ -165,7 +165,7 @@ pub const ENGLISH: Texts = Texts {
     tensors_by_type: "Tensors by type",
     files: "Files",
     tensor_figures: "{size} of tensors, {bits} bits per weight",
-    cache_unknown: "What a token takes is not known: {reason}.",
+    cache_unknown: "What a token takes is not known: {reason}",
     cache_growth: "{kib} KiB per token, {size} for {count} tokens ({format} cache)",
     exact: "Weights are exact: counted tensor by tensor from the files",
     by_configuration: "Counted from the configuration: exact where the weights are stored as it says",

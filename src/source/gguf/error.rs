@@ -88,7 +88,7 @@ pub enum Reason {
     },
     #[error("the tensors {first} and {second} lie over each other")]
     Overlap { first: String, second: String },
-    #[error("part {number} of {count} is missing: {name}")]
+    #[error("part {number} of {count} is missing, {name}")]
     MissingPart {
         name: String,
         number: u64,

@@ -59,7 +59,7 @@ fn what_is_wrong_with_a_set_is_said() {
     lacking.0.remove("m-00002-of-00003.gguf");
     let said = reason(&lacking, "m-00003-of-00003.gguf");
     assert!(
-        said.contains("part 2 of 3 is missing: `m-00002-of-00003.gguf`"),
+        said.contains("part 2 of 3 is missing, `m-00002-of-00003.gguf`"),
         "{said}"
     );
 

@@ -1,6 +1,7 @@
 //! Files that others wrote.
 //!
-//! `tests/data/gguf/tiny.gguf` was written by the Python package `gguf` 0.19.0 (`.ci/tiny_model.py` with a width of 16).
+//! `tests/data/gguf/tiny.gguf` was written by the Python package `gguf` 0.19.0: `.ci/tiny_model.py`, whose model is made
+//! small enough to lie here with `WIDTH` 16 and `INNER` 32 in place of its own.
 
 use std::path::PathBuf;
 
