@@ -83,11 +83,29 @@ pub(crate) fn changes(before: &Settings, plan: &Plan, texts: &Texts) -> String {
         setting.map_or_else(|| name.to_owned(), |setting| setting.label.to_owned())
     };
     let changed = plan.settings.iter();
-    changed
-        .filter(|(name, value)| before.get(*name) != Some(value))
-        .map(|(name, value)| format!("{} {}", label(name), self::value(value, texts)))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let changed = changed.filter(|(name, value)| before.get(*name) != Some(value));
+    let told = changed.map(|(name, value)| (label(name), self::value(value, texts)));
+    settings(told).join(", ")
+}
+
+/// Settings by their labels with their values; "KV cache, keys" and "KV cache, values" to the same is "KV cache" to that.
+pub(crate) fn settings(told: impl Iterator<Item = (String, String)>) -> Vec<String> {
+    let whole = |label: &str| label.split_once(", ").map(|(whole, _)| whole.to_owned());
+    let mut settings: Vec<(String, String)> = Vec::new();
+    for (label, value) in told {
+        match (settings.last_mut(), whole(&label)) {
+            (Some((last, same)), Some(both))
+                if *same == value && whole(last).as_ref() == Some(&both) =>
+            {
+                *last = both;
+            }
+            _ => settings.push((label, value)),
+        }
+    }
+    let settings = settings.into_iter();
+    settings
+        .map(|(label, value)| format!("{label} {value}"))
+        .collect()
 }
 
 /// A setting's value as a person reads it.

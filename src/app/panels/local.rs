@@ -49,9 +49,8 @@ fn found(model: &Found) -> widgets::Found<ModelRef> {
 }
 
 fn unusable(broken: &Broken) -> widgets::Found<ModelRef> {
-    let name = broken.path.file_name().unwrap_or(broken.path.as_os_str());
     widgets::Found {
-        name: one_line(&name.to_string_lossy()),
+        name: one_line(&broken.title()),
         remark: one_line(&broken.reason),
         stays: false,
         hover: one_line(&format!(

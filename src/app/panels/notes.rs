@@ -59,26 +59,13 @@ fn note_ui(ui: &mut Ui, texts: &Texts, note: &Note, plan: &mut Plan) {
 /// "KV cache q8_0 · −2.1 GiB".
 pub(super) fn fix_text(texts: &Texts, plan: &Plan, fix: &Fix) -> String {
     let engine = engine::find(&plan.engine);
-    let mut changes: Vec<(&str, String)> = Vec::new();
-    for (name, value) in &fix.set {
+    let told = fix.set.iter().map(|(name, value)| {
         let label = engine
             .and_then(|engine| setting::find(engine, name))
             .map_or(name.as_str(), |setting| setting.label);
-        let value = format::value(value, texts);
-        // "KV cache, keys" and "KV cache, values" to the same is "KV cache" to that.
-        let whole = |label: &str| label.split(", ").next().map(str::to_owned);
-        match changes.last_mut() {
-            Some((last, same)) if *same == value && whole(last) == whole(label) => {
-                *last = last.split(", ").next().unwrap_or(last);
-            }
-            _ => changes.push((label, value)),
-        }
-    }
-    let changes: Vec<String> = changes
-        .into_iter()
-        .map(|(label, value)| format!("{label} {value}"))
-        .collect();
-    let changes = changes.join(" + ");
+        (label.to_owned(), format::value(value, texts))
+    });
+    let changes = format::settings(told).join(" + ");
     match fix.gain {
         Some(Gain::Bytes(bytes)) => {
             let saved = format::gib_difference(bytes.saturating_neg(), 1);

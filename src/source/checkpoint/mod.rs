@@ -9,6 +9,7 @@ mod error;
 mod files;
 mod header;
 mod index;
+mod label;
 mod listing;
 mod params;
 mod published;
@@ -27,9 +28,7 @@ pub use error::{Error, Reason};
 pub use listing::{files, flaw, is_weights, weights_of};
 
 use super::access::{Collection, Entry};
-use crate::model::{
-    self, Checkpoint, Container, Encoder, FileTensor, Model, Quantization, TensorRole,
-};
+use crate::model::{self, Checkpoint, Container, Encoder, FileTensor, Model, TensorRole};
 use crate::units::Bytes;
 use header::Stored;
 
@@ -270,13 +269,15 @@ fn of_files(
             let stored = stored(collection, &set.files)?;
             assumptions.extend(tensors::newer(&stored));
             let quantization = model::quantization_of(config);
-            let label = quantization.as_ref().map(Quantization::label);
+            let label = label::of(config, quantization.as_ref(), &stored);
             let tensors = tensors::of(&stored, quantization.as_ref());
-            let label = label.or_else(|| tensors::main_type(&stored));
             Checkpoint::new(set.container, label, tensors)
         }
         Container::PyTorch | Container::Gguf => {
-            Checkpoint::new(set.container, None, archives(&set.files, set.total_size))
+            let quantization = model::quantization_of(config);
+            let label = label::of(config, quantization.as_ref(), &[]);
+            let tensors = archives(&set.files, set.total_size);
+            Checkpoint::new(set.container, label, tensors)
         }
     };
     Ok(Weights {

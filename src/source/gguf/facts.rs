@@ -166,10 +166,12 @@ impl<'a> Facts<'a> {
     pub(super) fn doubts(&self, said: &[String]) -> Vec<String> {
         let mut doubts: Vec<String> = self.doubt_on_blocks().into_iter().collect();
         let odd = self.odd.borrow();
-        let odd = odd.keys().filter(|key| *key != BLOCKS);
-        let lacks = odd.map(|key| self.lacking(key));
-        let new = lacks.filter(|lack| !said.iter().any(|said| said.contains(lack.as_str())));
-        doubts.extend(new.map(|lack| format!("{lack}: it is left out of account.")));
+        let is_new = |key: &&String| {
+            let name = shown(self.key(key).as_bytes());
+            *key != BLOCKS && !said.iter().any(|said| said.contains(&name))
+        };
+        let odd = odd.keys().filter(is_new);
+        doubts.extend(odd.map(|key| format!("{}: it is left out of account.", self.lacking(key))));
         doubts
     }
 

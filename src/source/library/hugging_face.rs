@@ -53,10 +53,25 @@ pub(super) fn is_repository(name: &str) -> bool {
     name.starts_with("models--")
 }
 
+/// The name of a repository by that of its folder.
+fn name_of(folder: &str) -> String {
+    let name = folder.trim_start_matches("models--");
+    name.replacen("--", "/", 1)
+}
+
+/// The repository of a revision or of a blob in the cache.
+pub(super) fn repository_of(path: &Path) -> Option<String> {
+    let kept = path.parent()?;
+    if !kept.ends_with("snapshots") && !kept.ends_with("blobs") {
+        return None;
+    }
+    let folder = kept.parent()?.file_name()?.to_str()?;
+    is_repository(folder).then(|| name_of(folder))
+}
+
 /// Reads the folder of one repository.
 pub(super) fn repository(folder: &Item, scan: &mut Scan<'_>) {
-    let name = folder.name.trim_start_matches("models--");
-    let name = name.replacen("--", "/", 1);
+    let name = name_of(&folder.name);
     unfinished(&folder.path.join("blobs"), scan);
     // Whatever else leads to this folder leads to the same models.
     let listed = scan.list(&folder.path);
@@ -146,4 +161,28 @@ pub(super) fn digest(path: &Path) -> Option<String> {
     let name = target.file_name()?.to_str()?;
     let hex = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     hex.then(|| name.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revisions_and_blobs_are_called_by_their_repository() {
+        let named = |path: &str| repository_of(Path::new(path));
+        let expected = Some("acme/Small--Llama".to_owned());
+        assert_eq!(
+            named("/hub/models--acme--Small--Llama/snapshots/0a1b"),
+            expected
+        );
+        assert_eq!(
+            named("/hub/models--acme--Small--Llama/blobs/0a1b.incomplete"),
+            expected
+        );
+        assert_eq!(
+            named("/hub/models--acme--Llama/snapshots/0a1b/m.gguf"),
+            None
+        );
+        assert_eq!(named("/home/me/snapshots/0a1b"), None);
+    }
 }

@@ -139,6 +139,17 @@ pub struct Broken {
     pub reason: String,
 }
 
+impl Broken {
+    /// What to call it: by its own name, or by its repository where the cache of Hugging Face names by revisions and sums.
+    pub fn title(&self) -> String {
+        let repository = hugging_face::repository_of(&self.path);
+        repository.unwrap_or_else(|| {
+            let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+            name.to_string_lossy().into_owned()
+        })
+    }
+}
+
 /// Everything that was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Library {

@@ -94,19 +94,20 @@ fn checkpoints_say_how_they_are_stored() {
         (
             "awq",
             r#"{"quantization_config": {"quant_method": "awq", "bits": 4}}"#,
-            "awq 4-bit",
+            "AWQ 4-bit",
         ),
         (
             "fp8",
             r#"{"quantization_config": {"quant_method": "fp8"}, "torch_dtype": "bfloat16"}"#,
-            "fp8",
+            "FP8",
         ),
         (
             "mlx",
             r#"{"quantization": {"group_size": 64, "bits": 8}}"#,
             "8-bit",
         ),
-        ("nested", r#"{"text_config": {"dtype": "float16"}}"#, "F16"),
+        // The tensors tell better.
+        ("nested", r#"{"text_config": {"dtype": "float16"}}"#, "F32"),
         ("plain", "{}", "F32"),
     ];
     for (name, fields, _) in cases {

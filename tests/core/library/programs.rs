@@ -208,7 +208,7 @@ fn windows_keeps_copies_in_snapshots_and_a_checkpoint_is_named_after_its_reposit
     );
     assert_eq!(
         computer.titles(),
-        [format!("org/Tiny BF16 Hugging Face {snapshot}")]
+        [format!("org/Tiny F32 Hugging Face {snapshot}")]
     );
     fs::remove_file(computer.path(&format!("{snapshot}/model-00001-of-00002.safetensors")))
         .unwrap();

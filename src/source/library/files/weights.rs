@@ -115,7 +115,7 @@ impl Weights {
                 return;
             }
         };
-        // What was opened tells; where it does not (PyTorch's archives), the configuration or the library may.
+        // What was opened tells; where it does not, the library may (Ollama).
         self.quant = label.or(self.quant);
         let title = match (&origin.title, self.kind, &origin.repository) {
             (Some(title), _, _) => title.clone(),
