@@ -72,7 +72,11 @@ fn came_of_it(
     ui.horizontal_wrapped(|ui| {
         match context.answer.map(|(answer, fresh)| (&**answer, fresh)) {
             Some((Answer::Impossible(impossible), true)) => {
-                impossible_ui(ui, texts, impossible, plan, queue);
+                if !is_said(report, &impossible.message) {
+                    let text = RichText::new(&impossible.message).color(Tokens::of(ui).bad);
+                    ui.add(Label::new(text).wrap());
+                }
+                way_out(ui, texts, impossible, plan, queue);
                 return;
             }
             Some((Answer::Wrong(reason), true)) => {
@@ -150,8 +154,17 @@ fn pinned(ui: &mut Ui, texts: &Texts, plan: &mut Plan) {
     }
 }
 
-/// Nothing fits: why, and which pin would have to give.
-fn impossible_ui(
+/// Does the verdict above give this reason already?
+fn is_said(report: &Report, reason: &str) -> bool {
+    let mut errors = report
+        .notes
+        .iter()
+        .filter(|note| note.severity == Severity::Error);
+    errors.any(|error| reason.ends_with(&error.message))
+}
+
+/// Which pin would have to give.
+fn way_out(
     ui: &mut Ui,
     texts: &Texts,
     impossible: &Impossible,
@@ -160,12 +173,10 @@ fn impossible_ui(
 ) {
     let Impossible {
         pin,
-        message,
+        message: _,
         set,
         gain,
     } = impossible;
-    let text = RichText::new(message).color(Tokens::of(ui).bad);
-    ui.add(Label::new(text).wrap());
     if let Some(pin) = pin {
         let engine = engine::find(&plan.engine);
         let setting = engine.and_then(|engine| setting::find(engine, pin));
