@@ -48,7 +48,7 @@ pub(crate) fn row<R>(
             .layout(Layout::right_to_left(Align::Center)),
     );
     let result = right(&mut right_ui);
-    let free = right_ui.min_rect().left() - 2.0 * GRID;
+    let free = right_ui.min_rect().left() - GRID;
     let left = Rect::from_min_max(rect.min, pos2(free.max(rect.left() + 24.0), rect.bottom()));
     let mut left_ui = ui.new_child(
         UiBuilder::new()

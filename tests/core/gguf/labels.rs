@@ -46,13 +46,13 @@ fn what_the_tensors_bear_out_is_believed() {
 fn what_they_belie_is_called_as_they_are() {
     for (name, header, tensors, expected) in [
         ("m-Q2_K.gguf", Q2_K, FileType::Q8_0, "Q8_0"),
-        ("m-UD-Q2_K_XL.gguf", Q2_K, FileType::Q4_K_M, "mostly Q4_K"),
-        ("m.gguf", None, FileType::Q4_K_M, "mostly Q4_K"),
+        ("m-UD-Q2_K_XL.gguf", Q2_K, FileType::Q4_K_M, "Q4_K mix"),
+        ("m.gguf", None, FileType::Q4_K_M, "Q4_K mix"),
         ("m.gguf", None, FileType::BF16, "BF16"),
     ] {
         assert_eq!(label(name, header, tensors), expected, "{name} {header:?}");
     }
     // The loss is quoted by this name; of a mixture without measurements, by its bits.
     assert!(quality::of_weights("Q8_0").is_some());
-    assert!(quality::of_weights("mostly Q4_K").is_none());
+    assert!(quality::of_weights("Q4_K mix").is_none());
 }

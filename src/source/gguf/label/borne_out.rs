@@ -94,7 +94,7 @@ impl<'a> Matrices<'a> {
         let name = most.name().to_ascii_uppercase();
         Some(match counts.len() {
             1 => name,
-            _ => format!("mostly {name}"),
+            _ => format!("{name} mix"),
         })
     }
 }
