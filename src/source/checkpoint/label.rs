@@ -28,8 +28,8 @@ fn mlx(config: &Value) -> Option<String> {
 }
 
 fn element(config: &Value) -> Option<String> {
-    let named = fields(config, "torch_dtype").chain(fields(config, "dtype"));
-    let element = named.filter_map(Value::as_str).next()?;
+    let mut named = fields(config, "torch_dtype").chain(fields(config, "dtype"));
+    let element = named.find_map(Value::as_str)?;
     Some(match element {
         "bfloat16" => "BF16".to_owned(),
         "float16" => "F16".to_owned(),

@@ -100,13 +100,12 @@ fn style(plan: &GraphPlan) -> Option<Style> {
         ..bare
     };
     Some(match plan.architecture.as_str() {
-        "llama" | "qwen3moe" => softmax,
-        // The others have no scale in their files, and the loader takes none then (`src/models/mistral3.cpp`).
+        // Older models have no scale in their files, and the loader takes none then (`src/models/mistral3.cpp`).
         "mistral3" if plan.trunk.scaled_positions => Style {
             position_scales: PositionScales::All,
             ..softmax
         },
-        "mistral3" => softmax,
+        "llama" | "qwen3moe" | "mistral3" => softmax,
         "qwen2" | "qwen3" | "glm4moe" | "smollm3" | "deci" | "chatglm" | "internlm2"
         | "baichuan" | "stablelm" => bare,
         "glm4" => Style {
