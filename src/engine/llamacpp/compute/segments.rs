@@ -66,6 +66,23 @@ struct Known {
     segments: Vec<Arc<Segment>>,
     /// What is left out matters.
     failed: bool,
+    /// Held by who finds out more: others wait for that rather than to do it, too.
+    turn: Arc<Mutex<()>>,
+}
+
+impl Known {
+    /// The range around a context; `Err` where it is not known, with whether few are. `None`: what is left out matters.
+    fn around(&self, steps: i64) -> Result<Option<Arc<Segment>>, bool> {
+        if self.failed {
+            return Ok(None);
+        }
+        let mut around = self.segments.iter();
+        let around = around.find(|segment| segment.low <= steps && steps <= segment.high);
+        match around {
+            Some(segment) => Ok(Some(Arc::clone(segment))),
+            None => Err(self.segments.len() < FEW),
+        }
+    }
 }
 
 impl Segments {
@@ -77,24 +94,25 @@ impl Segments {
         steps: i64,
         find: impl FnOnce(bool) -> Option<Segment>,
     ) -> Option<Arc<Segment>> {
-        let mut few = true;
-        if let Some(known) = self.lock().get(&key) {
-            if known.failed {
-                return None;
+        let turn = {
+            let mut known = self.lock();
+            if known.len() >= CAPACITY {
+                known.clear();
             }
-            let mut around = known.segments.iter();
-            let around = around.find(|segment| segment.low <= steps && steps <= segment.high);
-            if let Some(segment) = around {
-                return Some(Arc::clone(segment));
+            let known = known.entry(key).or_default();
+            if let Ok(segment) = known.around(steps) {
+                return segment;
             }
-            few = known.segments.len() < FEW;
-        }
-        // Not under the lock: it takes long.
+            Arc::clone(&known.turn)
+        };
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let few = match self.lock().entry(key).or_default().around(steps) {
+            Ok(segment) => return segment,
+            Err(few) => few,
+        };
+        // Not under the lock of everything: it takes long.
         let segment = find(few).map(Arc::new);
         let mut known = self.lock();
-        if known.len() >= CAPACITY {
-            known.clear();
-        }
         let known = known.entry(key).or_default();
         match &segment {
             Some(segment) => {
