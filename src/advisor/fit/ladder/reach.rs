@@ -1,6 +1,6 @@
 //! How far a plan reaches: the longest context, the most users.
 
-use super::{Format, Ladder, first};
+use super::{Format, Ladder, Load, first};
 use crate::advisor::fit::explorer::{Explorer, Found, Point};
 use crate::engine::search::{Effort, Residency};
 
@@ -46,22 +46,41 @@ impl Ladder {
         least: u64,
         residency: Residency,
     ) -> Option<Found> {
-        let mut best: Option<Found> = None;
-        let most = explorer.most_context(least);
-        for cache in &self.caches {
-            // Nothing is longer.
-            if best.as_ref().is_some_and(|best| best.context() >= most) {
-                break;
-            }
+        let point = |cache: Format| Point {
+            weights,
+            cache,
+            load: None,
+        };
+        let possible = Effort::Possible;
+        if !explorer.context_is_open {
+            let mut caches = self.caches.iter();
+            return caches.find_map(|cache| explorer.found(&point(*cache), residency, possible));
+        }
+        let as_long = |explorer: &mut Explorer<'_>, cache: Format, load: Load| {
             let point = Point {
-                weights,
-                cache: *cache,
-                load: None,
+                load,
+                ..point(cache)
             };
-            let found = explorer.longest(&point, self.slots, least, residency, Effort::Possible);
+            explorer.found(&point, residency, possible)
+        };
+        // Nothing is longer.
+        let most = explorer.most_context(least);
+        let (plain, smaller) = self.caches.split_first()?;
+        if let Some(found) = as_long(explorer, *plain, Some((most, self.slots))) {
+            return Some(found);
+        }
+        // The smallest first: what is larger mostly leaves less, as can be told without graphs.
+        let mut best: Option<Found> = None;
+        for cache in smaller.iter().rev().chain([plain]) {
+            if let Some(best) = &best
+                && as_long(explorer, *cache, best.point.load).is_none()
+            {
+                continue;
+            }
+            let found = explorer.longest(&point(*cache), self.slots, least, residency, possible);
             best = match (best, found) {
-                (Some(best), Some(found)) if found.context() > best.context() => Some(found),
-                (best, found) => best.or(found),
+                (Some(best), Some(found)) if found.context() < best.context() => Some(best),
+                (best, found) => found.or(best),
             };
         }
         best
@@ -104,23 +123,44 @@ impl Ladder {
         if residency < Residency::Layers && explorer.space.gpus {
             return self.most_as_placed(explorer, start, context);
         }
-        let mut best = start.clone();
-        for cache in &self.caches {
-            let point = Point {
-                cache: *cache,
-                ..start.point
-            };
-            let found = explorer.most_slots(&point, context, residency);
-            if let Some(found) = found
-                && found.slots() > best.slots()
-            {
-                best = found;
-            }
-        }
+        let most = self.most_slots(explorer, &start, (context, residency));
+        let most = most.filter(|most| most.slots() > start.slots());
+        let best = most.unwrap_or(start);
         if residency == Residency::Whole {
             return Some(self.enriched(explorer, best, residency));
         }
         explorer.refined(&best, residency)
+    }
+
+    /// The most users with so much context each, over caches that lose next to nothing; of equals the one with more bits.
+    fn most_slots(
+        &self,
+        explorer: &mut Explorer<'_>,
+        start: &Found,
+        (context, residency): (u64, Residency),
+    ) -> Option<Found> {
+        // The smallest first: what is larger mostly leaves less, as can be told without graphs.
+        let mut most: Option<Found> = None;
+        for cache in self.caches.iter().rev() {
+            let point = Point {
+                cache: *cache,
+                ..start.point
+            };
+            let possible = Effort::Possible;
+            let as_many = most.as_ref().map(|most| Point {
+                cache: *cache,
+                ..most.point
+            });
+            if as_many.is_some_and(|point| explorer.found(&point, residency, possible).is_none()) {
+                continue;
+            }
+            let found = explorer.most_slots(&point, context, residency);
+            most = match (most, found) {
+                (Some(most), Some(found)) if found.slots() < most.slots() => Some(most),
+                (most, found) => found.or(most),
+            };
+        }
+        most
     }
 
     /// Not all layers fit: the most users with as many on the GPUs as for those who are planned. More would serve more people
