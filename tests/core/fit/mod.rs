@@ -1,5 +1,6 @@
 //! Fitting: what it finds fits, cannot be bettered by a step, and is no worse than what the engine finds itself.
 
+mod bounds;
 mod cards;
 mod choices;
 mod engine_choice;
