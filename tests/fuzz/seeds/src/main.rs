@@ -46,6 +46,40 @@ fn gguf(rows: &Path, folder: &Path) -> io::Result<()> {
     fs::write(folder.join("parts"), parts)
 }
 
+/// Layers of a seed: enough for every pattern of layers to come round once, and for a fuzzer to try hundreds of files in
+/// a second.
+const LAYERS: usize = 6;
+
+/// The number of layers under each of the names that it has.
+const DEPTHS: [&str; 5] = [
+    "block_count",
+    "num_hidden_layers",
+    "num_layers",
+    "n_layer",
+    "n_layers",
+];
+
+/// A configuration or the keys of a file with few layers: their number, and every list that has an element for each.
+fn shallow(mut value: Value) -> Value {
+    if let Value::Object(fields) = &mut value {
+        let named = |key: &str| DEPTHS.contains(&key.rsplit('.').next().unwrap_or(key));
+        let depth = fields
+            .iter()
+            .filter(|(key, _)| named(key))
+            .find_map(|(_, value)| usize::try_from(value.as_u64()?).ok())
+            .filter(|depth| *depth > LAYERS);
+        for (key, value) in fields.iter_mut() {
+            match value {
+                Value::Number(_) if depth.is_some() && named(key) => *value = LAYERS.into(),
+                Value::Array(list) if Some(list.len()) == depth => list.truncate(LAYERS),
+                Value::Object(_) => *value = shallow(value.take()),
+                _ => {}
+            }
+        }
+    }
+    value
+}
+
 /// The keys of a row, wherever it has them.
 fn keys(row: &Value) -> Option<Vec<(String, Value)>> {
     let fields = row.as_object()?;
@@ -58,8 +92,10 @@ fn keys(row: &Value) -> Option<Vec<(String, Value)>> {
                 .contains_key("general.architecture")
                 .then_some(fields)
         })?;
+    let object = shallow(Value::Object(object.clone()));
     // Lists of a whole vocabulary teach a fuzzer nothing.
     let short = object
+        .as_object()?
         .iter()
         .filter(|(_, value)| value.as_array().is_none_or(|list| list.len() < 100));
     Some(
@@ -171,7 +207,8 @@ fn checkpoint(presets: &Path, folder: &Path) -> io::Result<()> {
             let preset: toml::Table = fs::read_to_string(file.path())?
                 .parse()
                 .map_err(io::Error::other)?;
-            let text = serde_json::to_string(&preset["config"])?;
+            let config = serde_json::to_value(&preset["config"])?;
+            let text = serde_json::to_string(&shallow(config))?;
             if text.len() < 8192 {
                 let header = safetensors();
                 let name = file.file_name().to_string_lossy().into_owned();
