@@ -1,7 +1,8 @@
 //! Jan: `llamacpp/models/<id>/model.yml` in its data folder, which names the files.
 //!
 //! Source: janhq/jan `src-tauri/src/core/app/commands.rs` (`resolve_jan_data_folder`: `JAN_DATA_FOLDER`, `data_folder`
-//! of `settings.json`, or `Jan/data` in the system's folder for data) and `extensions/llamacpp-extension` (paths in
+//! of `settings.json`, which older versions kept elsewhere (`legacy_app_config_candidate_paths`), or `Jan/data` in the
+//! system's folder for data) and `extensions/llamacpp-extension` (paths in
 //! `model.yml` are relative to the data folder, or absolute for files that were imported in place).
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use serde_json::Value;
 use super::files::{self, Origin, Weights};
 use super::scan::{DEPTH, Item, ItemKind, SMALL, Scan};
 use super::{Kind, Places, Shelf};
+use crate::hardware::Os;
 use crate::store;
 
 /// Jan.
@@ -25,14 +27,18 @@ impl Shelf for Jan {
         if let Some(folder) = places.variable("JAN_DATA_FOLDER") {
             return vec![folder];
         }
-        let Some(app) = places.data().map(|data| data.join("Jan")) else {
+        let Some(data) = places.data() else {
             return Vec::new();
         };
-        let chosen = store::read(&app.join("settings.json"), SMALL)
-            .ok()
-            .and_then(|text| serde_json::from_str::<Value>(&text).ok())
-            .and_then(|settings| Some(PathBuf::from(settings.get("data_folder")?.as_str()?)));
-        vec![chosen.unwrap_or_else(|| app.join("data"))]
+        // The first that is there is the one that Jan takes, and moves to the first place.
+        let older = (places.os == Os::Linux).then(|| places.xdg("XDG_CONFIG_HOME", ".config"));
+        let homes = [
+            Some(data.join("Jan")),
+            Some(data.join("jan.ai.app")),
+            older.flatten().map(|config| config.join("Jan")),
+        ];
+        let chosen = homes.into_iter().flatten().find_map(|home| chosen(&home));
+        vec![chosen.unwrap_or_else(|| data.join("Jan").join("data"))]
     }
 
     fn read(&self, root: &Path, scan: &mut Scan<'_>) {
@@ -47,6 +53,13 @@ impl Shelf for Jan {
             }
         }
     }
+}
+
+/// The folder that the user chose in its settings.
+fn chosen(home: &Path) -> Option<PathBuf> {
+    let text = store::read(&home.join("settings.json"), SMALL).ok()?;
+    let settings: Value = serde_json::from_str(&text).ok()?;
+    Some(PathBuf::from(settings.get("data_folder")?.as_str()?))
 }
 
 /// Reads every `model.yml` below a folder.

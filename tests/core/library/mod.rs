@@ -1,6 +1,7 @@
 //! Models on this computer, found in trees as programs leave them.
 
 mod bounds;
+mod broken;
 mod duplicates;
 mod files;
 mod programs;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Origin, Part, Weights, missing};
+use super::{Origin, Part, Weights, is_unfinished, missing};
 use crate::source::gguf;
 use crate::source::library::scan::{Item, ItemKind, Scan};
 use crate::source::library::{Kind, label};
@@ -62,8 +62,11 @@ pub(super) fn read(
     }
 }
 
+/// A file that is meant as a model; a download that has the ending already is told as what it is.
 fn is_gguf(item: &Item) -> bool {
-    matches!(item.kind, ItemKind::File(_)) && gguf::is_named(Path::new(&item.name))
+    matches!(item.kind, ItemKind::File(_))
+        && gguf::is_named(Path::new(&item.name))
+        && !is_unfinished(&item.name)
 }
 
 fn stem(name: &str) -> &str {
