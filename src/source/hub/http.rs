@@ -270,6 +270,12 @@ impl Response {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// How the body is compressed, though every request forbids it (`accept-encoding: identity`).
+    pub(super) fn compressed(&self) -> Option<&str> {
+        self.header("content-encoding")
+            .filter(|encoding| *encoding != "identity")
+    }
+
     /// The next bytes of the body; `None` at its end.
     pub(super) fn chunk(&mut self, watch: &Watch<'_>) -> Result<Option<Vec<u8>>, Ended> {
         match self.wait(self.silence, watch).map_err(Ended::Failed)? {

@@ -170,6 +170,10 @@ impl Hub {
         let is_page = response
             .header("content-type")
             .is_some_and(|kind| kind.starts_with("text/html"));
+        if let Some(encoding) = response.compressed() {
+            let reason = format!("something compressed ({encoding}), which was not asked for");
+            return Err(wrong(reason));
+        }
         let body = response.whole(&format!("the list of {repository}"), LIST, watch)?;
         match serde_json::from_slice(&body) {
             Ok(answer) => Ok((answer, next)),

@@ -24,10 +24,7 @@ impl Part<'_> {
     /// The bytes from the beginning of the range on: at least one, and no more than asked for.
     pub(super) fn receive(&self, response: Response, watch: &Watch<'_>) -> Result<Vec<u8>, Error> {
         let wrong = |reason: String| self.wrong(&response, reason);
-        if let Some(encoding) = response
-            .header("content-encoding")
-            .filter(|encoding| *encoding != "identity")
-        {
+        if let Some(encoding) = response.compressed() {
             return Err(wrong(format!("it is compressed ({encoding})")));
         }
         let (skip, expected) = match response.status {

@@ -16,8 +16,9 @@ use super::url::{self, Url};
 use super::{Error, Watch};
 use crate::source::access::{Collection, Entry, RandomAccess};
 
-/// Most bytes that are read of one model: headers of the largest checkpoints have some ten million.
-const MOST: u64 = 256 << 20;
+/// Most bytes that are read of one model, and so the most memory that one takes: headers of the largest vocabularies
+/// have 20 MiB, those of the largest checkpoints, of which the first 128 KiB of each file are fetched, less than 64.
+const MOST: u64 = 128 << 20;
 
 /// Most bytes that are fetched in one request without being asked for.
 const AHEAD: u64 = 8 << 20;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::server::{Asked, Reply, Then};
-use super::{bytes, hub, read, says, serving};
+use super::{Hub, bytes, hub, read, says, serving, settings};
 
 const SIZE: usize = 3_000_000;
 
@@ -150,6 +150,18 @@ fn silence_and_dripping_end() {
         },
         &["127.0.0.1 did not answer within 1 s"],
     );
+    // Never silent for long, and never done.
+    let server = serving(bytes(SIZE), |asked, file| {
+        let mut reply = Reply::part(asked, file);
+        reply.then = Then::Drip;
+        reply
+    });
+    let mut settings = settings(&server, &[]);
+    settings.waits.total = Duration::from_millis(1500);
+    let since = Instant::now();
+    let error = read(&Hub::new(settings, None), 1_000_000, 1000).unwrap_err();
+    says(&error, &["127.0.0.1 did not send everything"]);
+    assert!(since.elapsed() < Duration::from_secs(4), "{error}");
 }
 
 #[test]

@@ -111,6 +111,18 @@ fn files_are_refused_as_lists_are() {
         &read(&hub(&server, &[]), 0, 1).unwrap_err(),
         &["has no m-Q4_0.gguf of o/r"],
     );
+    let server = serving(vec![0; 10], |_, _| Reply::new(401, ""));
+    says(
+        &read(&hub(&server, &TOKEN), 0, 1).unwrap_err(),
+        &["does not accept the token of HF_TOKEN", "o/r"],
+    );
+    let server = serving(vec![0; 10], |_, _| {
+        Reply::new(429, "").with("retry-after", "7")
+    });
+    says(
+        &read(&hub(&server, &TOKEN), 0, 1).unwrap_err(),
+        &["(429)", "try again in 7 s"],
+    );
 }
 
 #[test]
@@ -131,6 +143,11 @@ fn what_is_no_list_is_not_read_as_one() {
         Reply::new(200, "[".repeat(1 << 20)),
         &[],
         &["something else"],
+    );
+    check(
+        Reply::new(200, "\u{1f}\u{8}").with("content-encoding", "gzip"),
+        &[],
+        &["something compressed (gzip)", "repository o/r"],
     );
     let mut huge = Reply::new(200, "{");
     huge.length = Some(10 << 30);

@@ -7,25 +7,26 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// "GET" or "CONNECT".
-    pub(super) method: String,
+    pub(crate) method: String,
     /// With its query.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// By names in lower case.
-    pub(super) headers: BTreeMap<String, String>,
+    pub(crate) headers: BTreeMap<String, String>,
 }
 
 impl Asked {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
 
     /// First and last byte asked for.
-    pub(super) fn range(&self) -> Option<(usize, usize)> {
+    pub(crate) fn range(&self) -> Option<(usize, usize)> {
         let (first, last) = self
             .header("range")?
             .strip_prefix("bytes=")?
@@ -36,28 +37,30 @@ impl Asked {
 
 /// What follows the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
+pub(crate) enum Then {
     /// The connection is closed.
     Close,
     /// Nothing, for as long as the other side waits.
     Stall,
     /// The body again and again.
     Repeat,
+    /// The body byte by byte, some twenty in a second.
+    Drip,
 }
 
 /// An answer.
 #[derive(Clone, Debug)]
-pub(super) struct Reply {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
     /// `Content-Length`, where it is not the body's.
-    pub(super) length: Option<u64>,
-    pub(super) then: Then,
+    pub(crate) length: Option<u64>,
+    pub(crate) then: Then,
 }
 
 impl Reply {
-    pub(super) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -67,13 +70,13 @@ impl Reply {
         }
     }
 
-    pub(super) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
     /// A part of a file, as asked for.
-    pub(super) fn part(asked: &Asked, file: &[u8]) -> Self {
+    pub(crate) fn part(asked: &Asked, file: &[u8]) -> Self {
         let Some((first, last)) = asked.range() else {
             return Self::new(200, file);
         };
@@ -94,12 +97,23 @@ impl Reply {
             write!(head, "content-length: {length}\r\n").unwrap();
         }
         stream.write_all(format!("{head}\r\n").as_bytes())?;
+        if self.then == Then::Drip {
+            stream.set_read_timeout(Some(Duration::from_millis(50)))?;
+            for byte in &self.body {
+                stream.write_all(&[*byte])?;
+                // Ends when the other side goes away; until then there is nothing to read.
+                if stream.read(&mut [0; 1]).is_ok() {
+                    break;
+                }
+            }
+            return Ok(());
+        }
         loop {
             stream.write_all(&self.body)?;
             sent.fetch_add(self.body.len(), Ordering::Relaxed);
             match self.then {
                 Then::Repeat => {}
-                Then::Close => return Ok(()),
+                Then::Close | Then::Drip => return Ok(()),
                 // Ends when the other side goes away.
                 Then::Stall => return stream.read(&mut [0; 1]).map(|_| ()),
             }
@@ -108,15 +122,15 @@ impl Reply {
 }
 
 /// Listens on a port of its own until the process ends.
-pub(super) struct Server {
-    pub(super) port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     asked: Arc<Mutex<Vec<Asked>>>,
     connections: Arc<AtomicUsize>,
     sent: Arc<AtomicUsize>,
 }
 
 impl Server {
-    pub(super) fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Self {
             port: listener.local_addr().unwrap().port(),
@@ -143,21 +157,21 @@ impl Server {
     }
 
     /// Its address as one of this computer's names.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
     /// Every request so far.
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 
-    pub(super) fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
 
     /// Bytes of bodies that were sent.
-    pub(super) fn sent(&self) -> usize {
+    pub(crate) fn sent(&self) -> usize {
         self.sent.load(Ordering::Relaxed)
     }
 }
