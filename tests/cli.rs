@@ -15,6 +15,8 @@ mod hub;
 mod hub_parts;
 #[path = "cli/inspect.rs"]
 mod inspect;
+#[path = "cli/lies.rs"]
+mod lies;
 #[path = "cli/lists.rs"]
 mod lists;
 #[path = "cli/local.rs"]
@@ -25,3 +27,5 @@ mod process;
 mod project;
 #[path = "cli/refusals.rs"]
 mod refusals;
+#[path = "cli/unchanged.rs"]
+mod unchanged;

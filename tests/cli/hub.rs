@@ -23,7 +23,7 @@ mod file;
     reason = "written for the core's tests, which use more of it"
 )]
 #[path = "../core/hub/server.rs"]
-mod server;
+pub(super) mod server;
 
 use file::Writer;
 use server::{Asked, Reply, Server};
@@ -31,14 +31,14 @@ use server::{Asked, Reply, Server};
 pub(super) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 /// A small Llama, its weights in F16.
-fn model() -> Vec<u8> {
+pub(super) fn model() -> Vec<u8> {
     let mut writer = Writer::with(&keys());
     tensors(&mut writer, |_| true);
     written(&writer)
 }
 
 /// The same in two parts, in a folder as publishers have one for each quantization.
-fn in_parts() -> Files {
+pub(super) fn in_parts() -> Files {
     let mut parts = [Writer::with(&keys()), Writer::new()];
     let names = [
         "F16/r-F16-00001-of-00002.gguf",
@@ -135,7 +135,7 @@ pub(super) fn shard(tensors: &[(&str, &[u64])]) -> Vec<u8> {
 }
 
 /// The same small Llama as it is published, in two files, with a copy that nobody counts.
-fn checkpoint() -> Files {
+pub(super) fn checkpoint() -> Files {
     let config = json!({
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
@@ -239,6 +239,11 @@ impl World {
             .envs(variables.iter().copied())
             .output()
             .expect("the binary runs")
+    }
+
+    /// The folder where everything is that it may write.
+    pub(super) fn home(&self) -> &Path {
+        self.home.path()
     }
 
     pub(super) fn plan(&self, model: &str) -> String {
