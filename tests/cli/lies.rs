@@ -24,10 +24,12 @@ fn told(folder: &Path, what: &str, reason: &str) {
     call.is_bounded(what);
     assert_eq!(code(&call.output), 0, "{what}: {}", err(&call.output));
     let told: Value = serde_json::from_str(&out(&call.output)).expect("JSON");
-    assert_eq!(told["certainty"], "assumed", "{what}: {told}");
-    let sentences = told["assumptions"].to_string();
+    let field = |name: &str| told.get(name).cloned().unwrap_or_default();
+    assert_eq!(field("certainty"), "assumed", "{what}: {told}");
+    let sentences = field("assumptions").to_string();
     assert!(sentences.contains(reason), "{what}: {sentences}");
-    let list = told["assumptions"].as_array().expect("a list");
+    let list = field("assumptions");
+    let list = list.as_array().expect("a list");
     let steers = |sentence: &Value| {
         sentence
             .as_str()
@@ -195,13 +197,13 @@ fn endless(asked: &Asked) -> Reply {
     };
     // A vocabulary of empty words.
     let words = [&8_u32.to_le_bytes()[..], &(1_u64 << 40).to_le_bytes()].concat();
-    let list = [
+    let vocabulary = [
         text("tokenizer.ggml.tokens"),
         9_u32.to_le_bytes().to_vec(),
         words,
     ]
     .concat();
-    let header = gguf(0, 2, &[&architecture(), &list]);
+    let header = gguf(0, 2, &[&architecture(), &vocabulary]);
     let held = header.get(first..).unwrap_or_default();
     let mut body = vec![0; last - first + 1];
     for (to, from) in body.iter_mut().zip(held) {
