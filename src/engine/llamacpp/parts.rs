@@ -54,6 +54,14 @@ impl Parts {
             .sum()
     }
 
+    /// Weights of one part on a GPU, or in main memory.
+    pub(super) fn weights(&self, part: Part, home: Option<usize>) -> Bytes {
+        let own = self.on(home).iter();
+        own.filter(|term| (term.part, term.category) == (part, Category::Weights))
+            .map(|term| term.bytes)
+            .sum()
+    }
+
     /// Bytes of one category over all devices.
     pub(super) fn total(&self, category: Category) -> Bytes {
         let gpus = (0..self.gpus.len()).map(Some).chain([None]);

@@ -145,7 +145,7 @@ fn finish(subject: &Subject<'_>, chosen: &Chosen<'_>, mut notes: Vec<Note>) -> O
         notes,
         derived: derived(subject, chosen),
         lower_bound: lower_bound(inputs),
-        traffic: is_known.then(|| traffic::of(subject, config, &measured.placed)),
+        traffic: is_known.then(|| traffic::of(subject, config, &measured.placed, &measured.parts)),
     }
 }
 

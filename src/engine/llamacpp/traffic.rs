@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::accepted::accepted;
 use super::auto;
+use super::compute::Purpose;
 use super::config::{Config, Flash};
 use super::kv_cache::{Cells, Kind};
 use super::notes;
+use super::parts::{Parts, parts};
 use super::placed::Placed;
 use super::placement::{Device, Share};
 use super::subject::Subject;
@@ -15,6 +17,7 @@ use crate::engine::Inputs;
 use crate::engine::traffic::{CacheRead, DeviceTraffic, Together, Traffic, WeightRead};
 use crate::model::mixer::{Attention, Cache, LatentAttention};
 use crate::model::{FeedForward, Mixer, Model, product};
+use crate::projection::{Category, Part};
 use crate::quant::Type;
 use crate::units::Bytes;
 
@@ -28,11 +31,18 @@ pub(super) fn traffic(inputs: &Inputs<'_>) -> Option<Traffic> {
     let fitted = auto::choose(&subject, &mut config, &mut Vec::new());
     let spilled = auto::spilled(&subject, fitted.as_ref());
     let placed = subject.place(&config, &spilled).ok()?;
-    Some(of(&subject, &config, &placed))
+    let shape = config.shape(subject.trained);
+    let parts = parts(&subject, &config, shape, &placed, Purpose::Allocation);
+    Some(of(&subject, &config, &placed, &parts))
 }
 
-/// The traffic of what is placed.
-pub(super) fn of(subject: &Subject<'_>, config: &Config, placed: &Placed) -> Traffic {
+/// The traffic of what is placed, and of what is loaded beside it.
+pub(super) fn of(
+    subject: &Subject<'_>,
+    config: &Config,
+    placed: &Placed,
+    parts: &Parts,
+) -> Traffic {
     let shape = config.shape(subject.trained);
     let weights: Arc<Vec<DeviceTraffic>> = subject
         .inputs
@@ -44,6 +54,7 @@ pub(super) fn of(subject: &Subject<'_>, config: &Config, placed: &Placed) -> Tra
     if let Some(sliced) = &placed.sliced {
         slice(&mut devices, &sliced.shares);
     }
+    beside(parts, &mut devices);
     let host = devices.pop().unwrap_or_default();
     let machine = subject.inputs.machine;
     let nodes = machine.nodes.max(1) as usize;
@@ -66,10 +77,41 @@ pub(super) fn of(subject: &Subject<'_>, config: &Config, placed: &Placed) -> Tra
         slots: shape.sequences,
         shared_cache: shape.streams == 1,
         micro_batch: shape.micro_batch,
-        file_bytes: subject.table.file_bytes(),
+        file_bytes: subject.table.file_bytes() + files_beside(subject, parts),
         pages: pages(subject, config, placed),
         spills: notes::spills(machine),
     }
+}
+
+/// Weights beside the model, where they are held. Each token reads adapters with the matrices they change; a projector
+/// is read for images, and a draft in steps of its own.
+fn beside(parts: &Parts, devices: &mut [DeviceTraffic]) {
+    let gpus = devices.len().saturating_sub(1);
+    for (position, device) in devices.iter_mut().enumerate() {
+        let home = (position < gpus).then_some(position);
+        device.resident += parts.of(Category::Weights, home);
+        let adapters = parts.weights(Part::Adapter, home);
+        if adapters > Bytes::ZERO {
+            let format = Type::F16;
+            device.weights.push(WeightRead {
+                format,
+                bytes: adapters,
+                // The most numbers there can be of factors that are not quantized.
+                elements: adapters.get() / format.block_bytes(),
+                used: 1,
+                of: 1,
+            });
+        }
+    }
+}
+
+/// Files beside the model's; prediction blocks are in that.
+fn files_beside(subject: &Subject<'_>, parts: &Parts) -> Bytes {
+    let homes = (0..subject.devices.len()).map(Some).chain([None]);
+    let others =
+        homes.map(|home| parts.weights(Part::Projector, home) + parts.weights(Part::Adapter, home));
+    let draft = subject.companion.as_ref().map(|draft| draft.file_bytes());
+    others.sum::<Bytes>() + draft.unwrap_or_default()
 }
 
 /// Weights in main memory that the system can drop.

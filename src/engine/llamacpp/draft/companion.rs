@@ -11,6 +11,7 @@ use crate::engine::llamacpp::subject::Subject;
 use crate::engine::llamacpp::{project, terms};
 use crate::plan::Value;
 use crate::projection::Note;
+use crate::units::Bytes;
 
 /// The draft model with its settings.
 pub(in super::super) struct Companion<'a> {
@@ -54,6 +55,11 @@ impl<'a> Companion<'a> {
                 None
             }
         }
+    }
+
+    /// Tensors of its file.
+    pub(in super::super) fn file_bytes(&self) -> Bytes {
+        self.subject.table.file_bytes()
     }
 
     /// Its configuration beside a model's. The engine's own fit measures it with a split of its own and, where the
