@@ -16,7 +16,7 @@ pub(super) const DEFAULT_PORT: u16 = 11434;
 const DEFAULT_HOST: &str = "127.0.0.1";
 
 /// Margin that the server's fitting leaves on each device by itself (`common/common.h`, 0.6.0-dev).
-const FIT_TARGET_MIB: u64 = 1024;
+pub(super) const FIT_TARGET_MIB: u64 = 1024;
 
 /// The variable a script asks for where nothing says which file to load.
 const MODEL: &str = "MODEL";
@@ -34,6 +34,7 @@ pub(super) fn launch(inputs: &LaunchInputs<'_>) -> Launch {
     let mut launch = Launch::default();
     let config = config::read(inputs.settings, &mut Vec::new());
     let mut lines = vec![from(inputs, &mut launch)];
+    lines.extend(projector(inputs, &launch));
     lines.extend(adapters(inputs));
     lines.extend(parameters(inputs, &config));
     launch.files.push(ConfigFile {
@@ -134,6 +135,18 @@ fn from(inputs: &LaunchInputs<'_>, launch: &mut Launch) -> Argument {
     Argument {
         words: vec![Word::Literal("FROM".to_owned()), source],
     }
+}
+
+/// The projector, as a second file of the model: files are taken together (`parser/parser.go`, v0.33.0-rc2), beside a
+/// model that is downloaded they are not.
+fn projector(inputs: &LaunchInputs<'_>, launch: &Launch) -> Option<Argument> {
+    let path = inputs.options.mmproj_path.as_ref()?;
+    takes_files(launch).then(|| Argument::literal(["FROM", path]))
+}
+
+/// The model is made from files that are here.
+fn takes_files(launch: &Launch) -> bool {
+    !matches!(launch.model_source, ModelSource::Repository(_))
 }
 
 /// Adapters, each in a line of its own (`docs/modelfile.mdx`, v0.33.0-rc2); the server that Ollama starts gets them as
@@ -304,6 +317,7 @@ fn remark(inputs: &LaunchInputs<'_>, launch: &mut Launch) {
             ));
         }
     }
+    let here = takes_files(launch);
     let missing = &mut launch.not_expressible;
     if options.api_key_env.is_some() {
         missing
@@ -321,9 +335,9 @@ fn remark(inputs: &LaunchInputs<'_>, launch: &mut Launch) {
             draft.name
         ));
     }
-    if let Some(path) = &options.mmproj_path {
+    if let Some(path) = options.mmproj_path.as_ref().filter(|_| !here) {
         missing.push(format!(
-            "the projector {path}: add a second line FROM with it to the Modelfile; it is not projected"
+            "the projector {path}: Ollama takes one beside a model's own file alone; set model_path to that file"
         ));
     }
     if !options.control_vector_paths.is_empty() {

@@ -7,16 +7,18 @@ use super::batch;
 use super::config::{self, Config, Layers};
 use super::context::{self, Context};
 use super::gpus::{self, Device};
+use super::launch::FIT_TARGET_MIB;
 use super::loading::{Circumstances, Loading, loading};
 use super::placement::{self, Placement, Wish};
 use super::prediction::predicted;
-use crate::engine::Inputs;
 use crate::engine::llamacpp::base::{self, File};
 use crate::engine::llamacpp::tensors::Architecture;
+use crate::engine::{Inputs, Margin};
 use crate::hardware::Machine;
 use crate::model::{AttachedAs, Model};
 use crate::plan::{Settings, Value};
 use crate::projection::Note;
+use crate::units::MIB;
 
 /// Architectures that are served one request at a time (`server/sched.go`, v0.33.0-rc2).
 const ONE_AT_A_TIME: [&str; 11] = [
@@ -61,8 +63,10 @@ pub(super) struct Translation<'a> {
     pub(super) available: u64,
     /// On what was written.
     pub(super) notes: Vec<Note>,
-    /// The model without the projector that a plan attaches to it, which Ollama is not told of; `None`: none is.
-    bare: Option<Model>,
+    /// A projector comes with the model: the server gets it as `--mmproj`.
+    projector: bool,
+    /// `--fit-target`, where Ollama says it.
+    fit_target: Option<u64>,
 }
 
 /// Translates a plan.
@@ -115,27 +119,29 @@ pub(super) fn translate<'a>(inputs: &Inputs<'a>) -> Translation<'a> {
         predicted,
         available,
         notes,
-        bare: bare(inputs.model),
+        projector: names_projector(inputs.model),
+        fit_target: None,
     };
+    translation.fit_target = fit_target(inputs, translation.config.layers);
     translation.fill(known.blocks.saturating_add(1));
     translation
 }
 
-/// The model without its projector: a Modelfile would have to name it, and what is written names adapters alone.
-fn bare(model: &Model) -> Option<Model> {
-    let mut attached = model.attached.clone();
-    attached.projector = None;
-    attached.projector_width = None;
-    attached
-        .unread
-        .retain(|own| own.place == AttachedAs::Adapter);
-    (attached != model.attached).then(|| {
-        Model {
-            attached,
-            ..model.clone()
-        }
-        .sealed()
-    })
+/// What the server below is to keep free beside the model, in MiB; `None`: as its environment or its own default says.
+///
+/// With a projector Ollama asks for the bytes of its file and what is kept free without one (`llm/llama_server.go`,
+/// v0.33.0-rc2), on top of what the server itself sets aside for it; a margin that the plan writes into the server's
+/// environment stands.
+fn fit_target(inputs: &Inputs<'_>, layers: Layers) -> Option<u64> {
+    let projector = inputs.model.attached.projector.as_ref()?;
+    let own = layers == Layers::Auto && inputs.margin == Margin::DEFAULT;
+    own.then(|| FIT_TARGET_MIB + projector.bytes.get().div_ceil(MIB))
+}
+
+/// A plan names a projector, whether it could be read or not.
+fn names_projector(model: &Model) -> bool {
+    let attached = &model.attached;
+    attached.projector.is_some() || attached.unread(AttachedAs::Projector).next().is_some()
 }
 
 fn place(config: &Config, devices: &[Device], predicted: u64, host_free: u64) -> Placement {
@@ -257,6 +263,12 @@ impl Translation<'_> {
                 put("n_gpu_layers", number(layers));
             }
         }
+        if self.projector {
+            put("mmproj", Value::Bool(true));
+        }
+        if let Some(mib) = self.fit_target {
+            put("fit_target", Value::List(vec![number(mib)]));
+        }
         if config.draft_tokens > 0 {
             put("spec_type", text("draft-mtp"));
             put("spec_draft_n_max", number(config.draft_tokens));
@@ -272,7 +284,6 @@ impl Translation<'_> {
         Inputs {
             // What drafts in Ollama is a part made for the model, which no plan names.
             draft: None,
-            model: self.bare.as_ref().unwrap_or(inputs.model),
             machine: &self.machine,
             settings: &self.settings,
             ..*inputs

@@ -16,6 +16,9 @@ const ID: &str = "compose";
 const MODEL: &str = "/models/model.gguf";
 const MODELFILE: &str = "/models/Modelfile";
 
+/// Where the projector is in the containers.
+const PROJECTOR: &str = "/models/projector.gguf";
+
 /// The instructions that name files.
 const FROM: &str = "FROM ";
 const ADAPTER: &str = "ADAPTER ";
@@ -177,7 +180,10 @@ fn mount(export: &Export<'_>) -> Result<Vec<String>, Error> {
     let adapters: Result<Vec<_>, Error> = adapters
         .map(|(index, path)| Ok((scalar(&anchored(path))?, adapter_at(index))))
         .collect();
-    let all = model.into_iter().chain(adapters?);
+    let projector = projector(export).map(|path| scalar(&anchored(path)));
+    let projector = projector.transpose()?;
+    let projector = projector.map(|source| (source, PROJECTOR.to_owned()));
+    let all = model.into_iter().chain(projector).chain(adapters?);
     let mut mounts: Vec<String> = all
         .map(|(source, target)| {
             format!("      - {{type: bind, source: {source}, target: {target}, read_only: true}}")
@@ -187,6 +193,12 @@ fn mount(export: &Export<'_>) -> Result<Vec<String>, Error> {
         mounts.insert(0, "    volumes:".to_owned());
     }
     Ok(mounts)
+}
+
+/// The projector that the Modelfile names: beside a model that is downloaded it names none.
+fn projector<'a>(export: &'a Export<'_>) -> Option<&'a str> {
+    let path = export.plan.launch.mmproj_path.as_deref();
+    path.filter(|_| !matches!(export.launch.model_source, ModelSource::Repository(_)))
 }
 
 /// Only a path that begins with a dot is relative to compose.
@@ -213,9 +225,14 @@ fn modelfile(export: &Export<'_>, served: &Served<'_>) -> Result<Vec<String>, Er
                 adapters += 1;
             }
             Line::Whole(line) if downloads || !line.starts_with(FROM) => text.push_str(&line),
+            // The model comes first.
             Line::Whole(_) | Line::Asked { .. } => {
                 text.push_str(FROM);
-                text.push_str(MODEL);
+                text.push_str(if text.contains(MODEL) {
+                    PROJECTOR
+                } else {
+                    MODEL
+                });
             }
         }
         text.push('\n');

@@ -45,3 +45,49 @@ fn adapters_are_lines_of_their_own() {
     let text = published.write("compose").unwrap();
     assert!(text.contains("target: /models/adapter-0.gguf") && text.contains("FROM hf.co/a/b"));
 }
+
+/// A projector is a second file of the model, where that is a file too.
+#[test]
+fn a_projector_is_a_second_file() {
+    let from = |text: &str| -> Vec<String> {
+        let made = parse(text).unwrap().into_iter();
+        made.filter(|(name, _)| name == "FROM")
+            .map(|(_, value)| value)
+            .collect()
+    };
+    let seeing = |case: Case| {
+        let mut case = case;
+        case.plan.launch.mmproj_path = Some("/m/mmproj.gguf".to_owned());
+        case
+    };
+    let case = seeing(Case::of("ollama", "").model_path("/m/a.gguf"));
+    assert_eq!(
+        from(&case.write("modelfile").unwrap()),
+        ["/m/a.gguf", "/m/mmproj.gguf"]
+    );
+    let written = case.write("compose").unwrap();
+    assert!(
+        written.contains("source: \"/m/mmproj.gguf\", target: /models/projector.gguf"),
+        "{written}"
+    );
+    let file = yaml(&written);
+    assert_eq!(
+        from(&text(&file, "configs.modelfile.content")),
+        ["/models/model.gguf", "/models/projector.gguf"]
+    );
+    let asked = seeing(Case::of("ollama", ""));
+    assert_eq!(
+        from(&asked.write("modelfile").unwrap()),
+        ["./MODEL", "/m/mmproj.gguf"]
+    );
+    let published = seeing(Case::of("ollama", "").published_in("a/b"));
+    assert_eq!(from(&published.write("modelfile").unwrap()).len(), 1);
+    let missing = published.launch().not_expressible.concat();
+    assert!(missing.contains("set model_path to that file"), "{missing}");
+    assert!(
+        !published
+            .write("compose")
+            .unwrap()
+            .contains("mmproj.gguf, ")
+    );
+}

@@ -7,7 +7,7 @@ use plimsoll::engine::Outcome;
 use plimsoll::engine::llamacpp::file_type::FileType;
 use plimsoll::engine::ollama::Ollama;
 use plimsoll::model::{Attached, Checkpoint, Container, FileTensor, Model};
-use plimsoll::plan::LaunchOptions;
+use plimsoll::plan::{LaunchOptions, Value};
 use plimsoll::projection::{Category, Part};
 use plimsoll::quant::Type;
 use plimsoll::units::Bytes;
@@ -144,9 +144,9 @@ fn a_projector_has_the_bytes_of_its_file() {
     );
 }
 
-/// A Modelfile names adapters, so that they count; it names no projector.
+/// A Modelfile names adapters and a projector, and the server below loads them.
 #[test]
-fn ollama_counts_adapters_alone() {
+fn ollama_counts_adapters_and_the_projector() {
     let cards = [Bytes::from_gib(24)];
     let plan = settings("num_ctx = 4096\nnum_gpu = 33");
     let memo = Memo::default();
@@ -160,14 +160,63 @@ fn ollama_counts_adapters_alone() {
         part(&adapted, 0, Category::Weights, Part::Adapter),
         expected
     );
-    let seeing = project(Attached {
-        projector: Some(file(vec![tensor("v.x", [64, 64, 1, 1], Type::F16)])),
-        projector_width: Some(1),
+    let tower = file(vec![tensor("v.x", [1024, 1024, 1, 1], Type::F16)]);
+    let seeing = |width: u64| Attached {
+        projector: Some(Arc::clone(&tower)),
+        projector_width: Some(width),
+        ..Attached::default()
+    };
+    let found = project(seeing(4096));
+    assert_eq!(
+        part(&found, 0, Category::Weights, Part::Projector),
+        tower.bytes.get()
+    );
+    assert!(!found.refused, "{:?}", found.notes);
+    assert!(codes(&project(seeing(1))).contains(&"projector-of-other-model"));
+    // Where the server fits the layers, it keeps as much more free.
+    let tight = [Bytes::from_gib(6)];
+    let plan = settings("num_ctx = 4096");
+    let large = file(vec![tensor("v.x", [1024, 1024, 512, 1], Type::F16)]);
+    let layers = |attached| {
+        let model = with(&llama(), attached);
+        let found = projected_by(&Ollama, &model, &tight, &plan, &memo);
+        match found.resolved.get("num_gpu") {
+            Some(Value::Integer(layers)) => *layers,
+            other => panic!("{other:?}"),
+        }
+    };
+    let with_projector = layers(Attached {
+        projector: Some(large),
         ..Attached::default()
     });
-    let alone = projected_by(&Ollama, &llama(), &cards, &plan, &memo);
-    assert_eq!(terms(&seeing), terms(&alone));
-    assert!(!seeing.refused, "{:?}", seeing.notes);
+    assert!(with_projector < layers(Attached::default()));
+}
+
+/// Files beside the model take time to load, and adapters are read with each token.
+#[test]
+fn what_is_beside_the_model_counts_for_speed() {
+    let cards = [Bytes::from_gib(24)];
+    let traffic = |attached| {
+        let found = projected(
+            &with(&llama(), attached),
+            &cards,
+            &format!("{PLAN}\nmmproj = true"),
+        );
+        found.traffic.expect("known by its tensors")
+    };
+    let alone = traffic(Attached::default());
+    let tower = file(vec![tensor("v.x", [1024, 1024, 1, 1], Type::F16)]);
+    let beside = traffic(Attached {
+        projector: Some(Arc::clone(&tower)),
+        adapters: vec![Some(adapter())],
+        ..Attached::default()
+    });
+    let adapter = Bytes::new(16 * 4096 * 6 + 64 * 4096 * 6);
+    assert_eq!(beside.file_bytes, alone.file_bytes + tower.bytes + adapter);
+    let (held, read) = (beside.gpus[0].resident, beside.gpus[0].weight_bytes(1.0));
+    assert_eq!(held, alone.gpus[0].resident + tower.bytes + adapter);
+    let before = alone.gpus[0].weight_bytes(1.0);
+    assert_eq!(read, before + adapter.get() as f64);
 }
 
 /// The file of a model of other widths, whose matrices have the same names.
