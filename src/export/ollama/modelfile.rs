@@ -5,7 +5,7 @@
 
 use super::{ENGINE, Served};
 use crate::engine::launch::{ConfigFile, Word};
-use crate::export::{Error, Export, Exporter, asked, header, printable};
+use crate::export::{Error, Export, Exporter, header, printable};
 
 /// Ollama's own file.
 pub(in crate::export) struct Modelfile;
@@ -55,13 +55,36 @@ impl Exporter for Modelfile {
         for line in lines(ID, served.modelfile)? {
             match line {
                 Line::Whole(line) => file.push(line),
-                Line::Asked { variable, .. } => {
-                    return Err(asked(ID, variable, export.launch));
+                Line::Asked {
+                    before, variable, ..
+                } => {
+                    file.extend(to_be_written(export, variable));
+                    let before = before.trim_end_matches(QUOTES);
+                    file.push(format!("{before}{PLACE}{variable}"));
                 }
             }
         }
         Ok(file.join("\n") + "\n")
     }
+}
+
+/// What makes a name the path of a file, so that nothing is downloaded by it.
+const PLACE: &str = "./";
+
+/// What a person has to write in place of a variable, as comments; the format has no way to ask.
+fn to_be_written(export: &Export<'_>, variable: &str) -> Vec<String> {
+    let own = export.launch.variables.iter();
+    let own = own.filter(|own| own.name == variable);
+    own.flat_map(|own| {
+        [
+            format!(
+                "# Write {} in place of {PLACE}{variable} in the next line,",
+                own.meaning
+            ),
+            format!("# or set {} under [launch] in the plan.", own.plan_keys),
+        ]
+    })
+    .collect()
 }
 
 /// One line.

@@ -143,17 +143,26 @@ fn a_model_comes_from_a_file_or_from_hugging_face() {
     assert_eq!(from(&named), "hf.co/owner/R1-GGUF:R1-UD-Q2_K_XL.gguf");
     // No tag leads into a folder.
     named.file = Some("UD-Q2_K_XL/R1-UD-Q2_K_XL-00001-of-00002.gguf");
-    assert!(named.write("modelfile").is_err());
+    assert_eq!(from(&named), "./MODEL");
     let mut tagged = Case::of("ollama", "");
     tagged.plan.launch.hf_repo = Some("owner/R1-GGUF:UD-Q2_K_XL".to_owned());
     assert_eq!(from(&tagged), "hf.co/owner/R1-GGUF:UD-Q2_K_XL");
-    let asked = Case::of("ollama", "").write("modelfile").unwrap_err();
+    // Nothing says which file: a place to write it, and what to write there.
+    let unknown = Case::of("ollama", "");
+    assert_eq!(from(&unknown), "./MODEL");
+    let text = unknown.write("modelfile").unwrap();
     assert!(
-        asked.to_string().contains(
-            "a value that is asked for (MODEL); set model_path or hf_repo under [launch]"
-        )
+        text.contains("# or set model_path or hf_repo under [launch] in the plan.\nFROM ./MODEL\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("in place of ./MODEL in the next line"),
+        "{text}"
     );
     let drop_in = Case::of("ollama", "").write("systemd").unwrap();
+    assert!(drop_in.contains("--file"), "{drop_in}");
+    let odd = Case::of("ollama", "").model_path("/models/a\u{200B}.gguf");
+    let drop_in = odd.write("systemd").unwrap();
     assert!(
         drop_in.contains("There is no Modelfile of this plan yet"),
         "{drop_in}"
