@@ -132,5 +132,6 @@ fn one(
         return Err(Reason::Refused(report.sentence()));
     }
     let name = path.file_stem().unwrap_or(path.as_os_str());
-    Ok(Beside::new(name.to_string_lossy().into_owned(), &report))
+    let name = name.to_string_lossy().into_owned();
+    Ok(Beside::new(name, &report, &plan.launch))
 }

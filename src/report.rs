@@ -8,6 +8,7 @@ mod headline;
 mod json;
 mod limit;
 mod named_file;
+mod neighbours;
 mod room;
 mod users;
 
@@ -180,13 +181,26 @@ pub struct Beside {
     pub plan: String,
     /// Bytes per device, in the order of [`Report::devices`].
     pub devices: Vec<Bytes>,
+    /// Identity of its engine.
+    pub engine: &'static str,
+    /// The address it listens at, where its plan says one.
+    pub host: Option<String>,
+    /// The port it listens on.
+    pub port: u16,
 }
 
 impl Beside {
-    /// What a plan of this report takes as it runs.
-    pub fn new(plan: String, report: &Report) -> Self {
+    /// What a plan of this report takes as it runs, and where it listens.
+    pub fn new(plan: String, report: &Report, launch: &LaunchOptions) -> Self {
         let devices = report.devices.iter().map(DeviceReport::total).collect();
-        Self { plan, devices }
+        let usual = crate::engine::find(report.engine).map_or(0, Engine::usual_port);
+        Self {
+            plan,
+            devices,
+            engine: report.engine,
+            host: launch.host.clone(),
+            port: launch.port.unwrap_or(usual),
+        }
     }
 }
 
@@ -312,6 +326,7 @@ fn judge(request: &Request<'_>, outcome: Outcome, margin: Margin, system: Bytes)
     notes.extend(room::over_ceiling(request.machine, &projection));
     notes.extend(room::file_larger_than_disk(request, &derived));
     notes.extend(named_file::of_other_type(request, &resolved));
+    notes.extend(neighbours::same_port(request));
     let refused = refused || notes.iter().any(|note| note.severity == Severity::Error);
     let verdict = match verdict(refused, &moments) {
         // Room for a part of it is no promise.

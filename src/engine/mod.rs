@@ -66,6 +66,11 @@ pub trait Engine: Sync {
     /// Where its server listens unless told otherwise.
     fn usual_port(&self) -> u16;
 
+    /// Serves every model from one server.
+    fn serves_many(&self) -> bool {
+        false
+    }
+
     /// What can be swept: the settings for curves and tables, most useful first.
     fn axes(&self) -> &'static [Axis];
 

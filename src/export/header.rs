@@ -39,6 +39,7 @@ pub(super) fn lines(export: &Export<'_>) -> Vec<String> {
             lines.extend(items.iter().map(|item| format!("  {item}")));
         }
     };
+    paragraph("Runs beside this one, and is counted:", &neighbours(export));
     paragraph("To know:", &export.launch.remarks);
     paragraph(
         "In the plan, but not in this launch:",
@@ -64,6 +65,17 @@ fn device(device: &DeviceReport) -> String {
         device.total(),
         device.capacity
     )
+}
+
+/// Plans that run on the same machine: what is projected here holds while they do.
+fn neighbours(export: &Export<'_>) -> Vec<String> {
+    let plans = export.plan.beside.iter();
+    let taken = export.report.notes.iter();
+    let taken = taken.filter(|note| note.code == "port-taken");
+    plans
+        .map(|plan| format!("{plan}; start it first"))
+        .chain(taken.map(|note| format!("WARNING: {}", note.message)))
+        .collect()
 }
 
 fn verdict(report: &Report) -> &'static str {

@@ -185,6 +185,23 @@ fn a_plan_counts_what_runs_beside_it() {
             alone["in_use_by_others_bytes"]
         );
     }
+    // Both would listen at the engine's own port.
+    let taken = |report: &serde_json::Value| report["notes"].to_string().contains("port-taken");
+    assert!(taken(&both) && !taken(&alone));
+    let script = out(&plimsoll(&[
+        "export",
+        chat.to_str().expect("UTF-8"),
+        "-t",
+        "sh",
+    ]));
+    assert!(
+        script.contains("embedding.toml; start it first"),
+        "{script}"
+    );
+    assert!(script.contains("listens on port 8080 too"), "{script}");
+    let moved = format!("beside = [\"embedding.toml\"]\n{PLAN}\nport = 8090\n");
+    std::fs::write(&chat, moved).expect("written");
+    assert!(!taken(&report(chat.to_str().expect("UTF-8"))));
     std::fs::remove_file(folder.path().join("embedding.toml")).expect("removed");
     let output = plimsoll(&["project", chat.to_str().expect("UTF-8")]);
     assert_eq!(code(&output), 3);

@@ -52,6 +52,10 @@ impl Engine for Ollama {
         launch::DEFAULT_PORT
     }
 
+    fn serves_many(&self) -> bool {
+        true
+    }
+
     fn axes(&self) -> &'static [Axis] {
         &[
             Axis {
