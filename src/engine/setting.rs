@@ -5,7 +5,7 @@ mod error;
 
 pub use error::Error;
 
-use super::meaning::Counterpart;
+use super::meaning::{Counterpart, counterpart};
 use crate::hardware::Machine;
 use crate::model::Model;
 use crate::plan::{Settings, Value};
@@ -217,6 +217,16 @@ pub fn known(engine: &dyn super::Engine, names: &[String]) -> Result<(), Error> 
 }
 
 fn unknown(engine: &dyn super::Engine, name: &str) -> Error {
+    let others = super::ENGINES.iter().copied();
+    let mut others = others.filter(|other| other.id() != engine.id());
+    if let Some(other) = others.find(|other| find(*other, name).is_some()) {
+        return Error::OfOther {
+            name: name.to_owned(),
+            engine: engine.id(),
+            other: other.id(),
+            own: counterpart(other, engine, name),
+        };
+    }
     Error::Unknown {
         name: name.to_owned(),
         engine: engine.id(),

@@ -76,7 +76,15 @@ fn ollama_is_planned_and_exported() {
     );
     let output = with_plan(&plan, &["project", "-", "--set", "ngl=1"]);
     assert_eq!(code(&output), 2);
-    assert!(err(&output).contains("unknown setting `ngl` for ollama"));
+    let plain = with_plan(&plan, &["project", "-", "--set", "mmproj=true"]);
+    assert!(
+        err(&plain).contains("ollama has none of the kind"),
+        "{}",
+        err(&plain)
+    );
+    assert!(
+        err(&output).contains("`ngl` is a setting of llama.cpp: ollama says it with `num_gpu`")
+    );
 }
 
 /// The launch that downloads says by itself whether the projector is loaded.

@@ -13,6 +13,18 @@ pub enum Error {
         /// The nearest valid name.
         nearest: Option<String>,
     },
+    /// A setting of another engine.
+    #[error("`{name}` is a setting of {other}: {engine} {}", in_own_words(*.own))]
+    OfOther {
+        /// As written.
+        name: String,
+        /// The engine's identity.
+        engine: &'static str,
+        /// The identity of the engine that has it.
+        other: &'static str,
+        /// What this engine calls what it says; `None`: it has nothing of the kind.
+        own: Option<&'static str>,
+    },
     /// The same setting twice, under two spellings.
     #[error("setting `{name}` is given twice, as `{first}` and as `{second}`")]
     Twice {
@@ -59,6 +71,13 @@ pub enum Error {
         /// What was written.
         found: String,
     },
+}
+
+fn in_own_words(own: Option<&str>) -> String {
+    own.map_or_else(
+        || "has none of the kind; leave it out".to_owned(),
+        |name| format!("says it with `{name}`"),
+    )
 }
 
 fn suggestion(nearest: Option<&str>) -> String {
