@@ -154,6 +154,16 @@ fn paths_that_depend_on_the_place_are_remarked() {
     let remarks = |path: &str| Case::new("").model_path(path).launch().remarks.join("\n");
     assert!(remarks("models/a.gguf").contains("is relative"));
     assert!(remarks("~/a.gguf").contains("begins with ~"));
+    let mut beside = Case::new("").model_path("/a.gguf").chosen("mmproj = true");
+    beside.plan.launch.mmproj_path = Some("m/mmproj.gguf".to_owned());
+    beside.plan.launch.lora_paths = vec!["/l/a.gguf".to_owned(), "l/b.gguf".to_owned()];
+    let told = beside.launch().remarks.join("\n");
+    assert!(told.contains("The projector's path is relative"), "{told}");
+    assert!(
+        told.contains("The path of the adapter l/b.gguf is relative"),
+        "{told}"
+    );
+    assert!(!told.contains("/l/a.gguf is"), "{told}");
     for whole in ["/a.gguf", "C:\\a.gguf", "\\\\server\\a.gguf"] {
         let remarks = remarks(whole);
         assert!(

@@ -39,6 +39,7 @@ pub(super) fn launch(inputs: &LaunchInputs<'_>) -> Launch {
     };
     source::model(&mut command);
     parts::ask(&mut command);
+    parts::remark_on_paths(&mut command);
     let workers = workers::workers(&mut command);
     let environment = command.environment();
     command.options();

@@ -36,6 +36,30 @@ fn draft_file(inputs: &LaunchInputs<'_>) -> Option<String> {
     inputs.options.draft_path.clone().or(opened)
 }
 
+/// Says of paths that are not whole where they count from.
+pub(super) fn remark_on_paths(command: &mut Command<'_>) {
+    let inputs = command.inputs;
+    let options = inputs.options;
+    let draft = inputs.draft.and_then(|_| draft_file(inputs));
+    let projector = options.mmproj_path.clone();
+    let projector = projector.filter(|_| is_on(inputs.resolved, "mmproj"));
+    let one = |what: &'static str, path: Option<String>| path.map(|path| (what.to_owned(), path));
+    let each = |what: &'static str, paths: &[String]| -> Vec<(String, String)> {
+        let paths = paths.iter();
+        paths
+            .map(|path| (format!("The path of the {what} {path}"), path.clone()))
+            .collect()
+    };
+    let all = one("The draft's path", draft)
+        .into_iter()
+        .chain(one("The projector's path", projector))
+        .chain(each("adapter", &options.lora_paths))
+        .chain(each("control vector", &options.control_vector_paths));
+    for (what, path) in all {
+        super::source::remark_on_path(command, &what, &path);
+    }
+}
+
 /// Asks for files that the plan loads and does not name.
 pub(super) fn ask(command: &mut Command<'_>) {
     let inputs = command.inputs;

@@ -51,7 +51,7 @@ pub(super) fn model(command: &mut Command<'_>) {
 fn load(command: &mut Command<'_>, path: &str) {
     command.option("model", &Value::Text(path.to_owned()));
     command.launch.model_source = ModelSource::Path(path.to_owned());
-    remark_on_path(command, path);
+    remark_on_path(command, "The model's path", path);
 }
 
 fn download(command: &mut Command<'_>, repository: &str, file: Option<&str>, file_type: &str) {
@@ -135,16 +135,21 @@ fn tag(file_type: &str) -> &str {
     }
 }
 
-fn remark_on_path(command: &mut Command<'_>, path: &str) {
+/// What a path needs that is not a whole one; `what`: whose path, as a sentence begins.
+pub(super) fn remark_on_path(command: &mut Command<'_>, what: &str, path: &str) {
     let bytes = path.as_bytes();
     let is_drive =
         bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1) == Some(&b':');
     let remark = if path.starts_with('~') {
-        "The model's path begins with ~, which only a shell expands and not in quotes: write the whole path."
+        format!(
+            "{what} begins with ~, which only a shell expands and not in quotes: write the whole path."
+        )
     } else if !(path.starts_with(['/', '\\']) || is_drive) {
-        "The model's path is relative: start this from the folder that it counts from, which is the plan's."
+        format!(
+            "{what} is relative: start this from the folder that it counts from, which is the plan's."
+        )
     } else {
         return;
     };
-    command.launch.remarks.push(remark.to_owned());
+    command.launch.remarks.push(remark);
 }
