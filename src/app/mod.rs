@@ -264,9 +264,14 @@ impl App {
 
     /// Nobody's settings start afresh with another model, and another file than the last one's is to be loaded.
     fn model_changed(&mut self, before: &ModelRef) {
+        let choices = self.document.is_given().then(|| self.let_choices_go());
         let given_up = self.let_weights_go(before);
         if !self.document.is_given() {
             self.restart = true;
+        } else if let Some(choices) = choices.flatten() {
+            let all = choices + &given_up.map_or_else(String::new, |own| format!(", {own}"));
+            let told = fill(self.texts.kept_but_chosen, &[("settings", &all)]);
+            self.state.tell(Topic::Fit, &told);
         } else if let Some(settings) = given_up {
             let told = fill(self.texts.kept_but_weights, &[("settings", &settings)]);
             self.state.tell(Topic::Fit, &told);

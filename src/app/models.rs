@@ -262,6 +262,18 @@ impl App {
         })
     }
 
+    /// What a fit chose for another model is nobody's wish for this one; says what that was.
+    pub(super) fn let_choices_go(&mut self) -> Option<String> {
+        let mut chosen = std::mem::take(&mut self.document.plan.fit.chosen);
+        chosen.extend(std::mem::take(&mut self.fitting.chosen));
+        let plan = &self.document.plan;
+        let stands = |name: &str| {
+            plan.settings.get(name) == chosen.get(name) && !pins::is_pinned(&plan.fit, name)
+        };
+        let names: Vec<String> = chosen.keys().filter(|name| stands(name)).cloned().collect();
+        self.give_up(|setting| names.iter().any(|name| name == setting.name))
+    }
+
     /// The same of what drafts.
     pub(super) fn let_draft_weights_go(&mut self, before: Option<&ModelRef>) -> Option<String> {
         let drafts = before.into_iter().chain(&self.document.plan.draft);

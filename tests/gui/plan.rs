@@ -87,6 +87,32 @@ fn a_saved_plan_keeps_its_settings_on_any_machine() {
     assert_eq!(desk.app().document.plan.settings, before);
 }
 
+/// What an earlier fit chose is nobody's wish, and no choice for another model.
+#[test]
+fn what_a_fit_chose_goes_with_its_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = "schema = 1\nengine = \"llama.cpp\"\n[model]\npreset = \"DeepSeek-R1-Distill-Qwen-32B\"\n\
+                [machine]\npreset = \"1x-rtx-4090\"\n[settings]\nctx_size = 27904\nparallel = 1\n\
+                cache_type_k = \"q8_0\"\n[fit]\npinned = [\"cache_type_k\"]\n[fit.chosen]\nctx_size = 27904\n\
+                cache_type_k = \"q8_0\"\n";
+    let mut desk = Desk::opening("cpu-only-32gb", &saved(&folder, plan));
+    desk.sees("Fits");
+    desk.search("Model", "r1 distill llama 8b");
+    let left: Vec<&str> = desk
+        .app()
+        .document
+        .plan
+        .settings
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(left, ["parallel", "cache_type_k"]);
+    desk.sees("but for what was chosen for the last model: Context 27,904");
+    // What the file says itself stays, and that is what is said then.
+    desk.search("Model", "r1 distill qwen 14b");
+    desk.sees("The settings stay as they are");
+}
+
 #[test]
 fn what_was_left_to_the_engine_stays_with_it() {
     let mut desk = Desk::new("cpu-only-32gb");

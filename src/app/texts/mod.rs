@@ -67,6 +67,7 @@ pub struct Texts {
     pub fitted_none: &'static str,
     pub weights_let_go: &'static str,
     pub kept_settings: &'static str,
+    pub kept_but_chosen: &'static str,
     pub kept_but_weights: &'static str,
     pub close_notice: &'static str,
     pub machine: &'static str,
@@ -379,6 +380,8 @@ pub struct Texts {
     pub error: &'static str,
     pub warning: &'static str,
     pub hint: &'static str,
+    /// Draft, projector, adapter.
+    beside_model: [&'static str; 3],
     categories: [&'static str; Category::ALL.len()],
     objectives: [&'static str; Objective::ALL.len()],
     effects: [&'static str; 5],

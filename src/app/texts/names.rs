@@ -1,7 +1,7 @@
 //! Names of what the core counts, in a language's words.
 
 use crate::advisor::Objective;
-use crate::projection::Category;
+use crate::projection::{Category, Part};
 use crate::quality::Effect;
 
 use super::Texts;
@@ -18,6 +18,17 @@ impl Texts {
 }
 
 impl Texts {
+    /// What is loaded beside the model is called; `None` for the model itself.
+    pub const fn part(&self, part: Part) -> Option<&'static str> {
+        let [draft, projector, adapter] = self.beside_model;
+        match part {
+            Part::Model => None,
+            Part::Draft => Some(draft),
+            Part::Projector => Some(projector),
+            Part::Adapter => Some(adapter),
+        }
+    }
+
     /// What an objective is called.
     pub fn objective(&self, objective: Objective) -> &'static str {
         Objective::ALL
