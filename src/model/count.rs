@@ -57,6 +57,15 @@ impl Parameters {
         sum(&[self.text(), self.vision, self.audio])
     }
 
+    /// The same without towers that a file beside the model's own holds.
+    pub fn of_own_file(&self, model: &Model) -> u64 {
+        if model.attached.projector.is_some() {
+            self.text()
+        } else {
+            self.total()
+        }
+    }
+
     /// What one token of text passes through, embedding and head included. Vendors differ in whether they count those.
     pub fn active(&self) -> u64 {
         self.text().saturating_sub(self.idle_experts)

@@ -107,7 +107,7 @@ fn facts(ui: &mut Ui, context: &Inputs<'_>, plan: &Plan, queue: &mut Queue) {
 fn describe(model: &Model, entry: Option<&Entry>, texts: &Texts) -> String {
     let parameters = model.parameters();
     let mut facts = vec![library::parameters(
-        parameters.total(),
+        parameters.of_own_file(model),
         parameters.active(),
         texts,
     )];

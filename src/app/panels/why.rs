@@ -39,7 +39,7 @@ pub(super) fn segment(ui: &mut Ui, texts: &Texts, name: &str, device: &DeviceRep
     let total = terms.iter().map(|term| term.bytes).sum();
     title(ui, name, texts.category(category), total);
     for term in terms.iter().take(MOST) {
-        explain(ui, term, terms.len() > 1);
+        explain(ui, texts, term, terms.len() > 1);
     }
     let rest: Bytes = terms.iter().skip(MOST).map(|term| term.bytes).sum();
     if terms.len() > MOST {
@@ -86,13 +86,18 @@ fn title(ui: &mut Ui, device: &str, what: &str, bytes: Bytes) {
     widgets::fact(ui, format!("{device} · {}", grouped(bytes.get()) + " B"));
 }
 
-fn explain(ui: &mut Ui, term: &Term, several: bool) {
+fn explain(ui: &mut Ui, texts: &Texts, term: &Term, several: bool) {
     ui.add_space(GRID);
     let text = term.why.text();
     let text = if several {
         format!("{} — {text}", term.bytes)
     } else {
         text
+    };
+    // What is not of the model itself says what it is of.
+    let text = match texts.part(term.part) {
+        Some(part) => format!("{part}: {text}"),
+        None => text,
     };
     ui.add(Label::new(text).wrap());
     let (low, high) = term.range;

@@ -197,7 +197,7 @@ fn output_rows(scope: &Scope<'_>) -> Value {
 
 pub(super) const N_OUTPUTS_MAX: Setting = Setting::new(
     "n_outputs_max",
-    "Rows of logits",
+    "Rows of logits in graphs",
     Group::Advanced,
     integer(bounds::output_rows, Step::By(1), "rows"),
     output_rows,
