@@ -1,6 +1,6 @@
 //! A repository on a hub, as rows of the list of models.
 
-use eframe::egui::{Label, RichText, Ui};
+use eframe::egui::{Align, Label, Layout, RichText, Ui};
 
 use crate::app::command::{Command, Queue};
 use crate::app::models::ModelCommand;
@@ -96,7 +96,10 @@ pub(super) fn below(ui: &mut Ui, context: &Inputs<'_>, typed: &str, queue: &mut 
     }
     if let Some(problem) = &remote.problem {
         let text = RichText::new(problem).color(Tokens::of(ui).bad);
-        ui.add(Label::new(text).wrap());
+        // A list stretches what stands in it, the gaps between words too.
+        ui.with_layout(Layout::top_down(Align::Min), |ui| {
+            ui.add(Label::new(text).wrap());
+        });
     }
     match &remote.listing {
         Some(listing) => {

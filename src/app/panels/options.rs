@@ -38,7 +38,8 @@ pub(super) fn options(ui: &mut Ui, context: &Picture<'_>, queue: &mut Queue) {
     };
     match &**answer {
         Answer::Fits(found) => {
-            let columns = columns(texts, found);
+            let mut columns = columns(texts, found);
+            narrow(ui, &mut columns, found);
             ScrollArea::horizontal()
                 .auto_shrink([false, true])
                 .show(ui, |ui| {
@@ -120,6 +121,25 @@ fn columns(texts: &Texts, found: &[Found]) -> Vec<Column> {
         free.trim_end_matches(" GiB").to_owned()
     }));
     columns
+}
+
+/// Where the columns are wider than what is shown of them, each takes what its words need.
+fn narrow(ui: &Ui, columns: &mut [Column], found: &[Found]) {
+    let all: f32 = columns.iter().map(|column| column.width).sum();
+    if all + 3.0 * GRID <= ui.available_width() {
+        return;
+    }
+    let colour = Tokens::of(ui).text;
+    let measure = |text: String, style: TextStyle| {
+        let font = style.resolve(ui.style());
+        ui.painter().layout_no_wrap(text, font, colour).size().x
+    };
+    for column in columns {
+        let title = measure(column.title.clone(), theme::small());
+        let figures = found.iter();
+        let widths = figures.map(|found| measure((column.figure)(found), TextStyle::Body));
+        column.width = widths.fold(title, f32::max) + 3.0 * GRID;
+    }
 }
 
 fn free(found: &Found) -> String {

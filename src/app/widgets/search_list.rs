@@ -113,7 +113,10 @@ fn rows_ui<T>(
                     ui.add_enabled_ui(false, show).inner
                 };
                 if !row.hover.is_empty() {
-                    response = response.on_hover_text(&row.hover);
+                    // Of a row that cannot be taken it says why.
+                    response = response
+                        .on_hover_text(&row.hover)
+                        .on_disabled_hover_text(&row.hover);
                 }
                 if index == cursor && follow {
                     response.scroll_to_me(None);
