@@ -76,11 +76,11 @@ fn ollama_is_planned_and_exported() {
     );
     let output = with_plan(&plan, &["project", "-", "--set", "ngl=1"]);
     assert_eq!(code(&output), 2);
-    let plain = with_plan(&plan, &["project", "-", "--set", "mmproj=true"]);
+    let foreign = with_plan(&plan, &["project", "-", "--set", "mmproj=true"]);
     assert!(
-        err(&plain).contains("ollama has none of the kind"),
+        err(&foreign).contains("ollama has none of the kind"),
         "{}",
-        err(&plain)
+        err(&foreign)
     );
     assert!(
         err(&output).contains("`ngl` is a setting of llama.cpp: ollama says it with `num_gpu`")

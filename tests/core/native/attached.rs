@@ -216,7 +216,7 @@ fn what_is_beside_the_model_counts_for_speed() {
     let (held, read) = (beside.gpus[0].resident, beside.gpus[0].weight_bytes(1.0));
     assert_eq!(held, alone.gpus[0].resident + tower.bytes + adapter);
     let before = alone.gpus[0].weight_bytes(1.0);
-    assert_eq!(read, before + adapter.get() as f64);
+    assert_eq!((read - before) as u64, adapter.get());
 }
 
 /// The file of a model of other widths, whose matrices have the same names.
