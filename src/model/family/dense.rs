@@ -191,6 +191,52 @@ pub(super) fn olmo(config: &Config<'_>) -> Result<Model, Error> {
     Ok(model)
 }
 
+/// EXAONE 4: norms after instead of before, and on each head; the larger one has windows.
+pub(super) fn exaone4(config: &Config<'_>) -> Result<Model, Error> {
+    let (model, mut attention) = start(config, false)?;
+    attention.qk_norm = QkNorm::PerHead;
+    let window = base::window(config, &model)?;
+    let norms = Norms {
+        before_mixer: false,
+        before_feed_forward: false,
+        ..base::AROUND
+    };
+    let mut model = finish(config, model, attention, norms)?;
+    if window != Reach::Full {
+        unrotated_unless_windowed(config, &mut model, window)?;
+    }
+    Ok(model)
+}
+
+/// Three layers with a window and rotation, then one that sees everything without: the default of transformers'
+/// Cohere2Config and Exaone4Config.
+fn unrotated_unless_windowed(
+    config: &Config<'_>,
+    model: &mut Model,
+    window: Reach,
+) -> Result<(), Error> {
+    let sliding = base::sliding_layers(config, model.layers.len(), 4)?;
+    for (layer, sliding) in model.layers.iter_mut().zip(sliding) {
+        if let Mixer::Attention(attention) = &mut layer.mixer {
+            if sliding {
+                attention.reach = window;
+            } else {
+                attention.rotary_dim = 0;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Seed-OSS: Llama with biases on queries, keys and values, and another for the output.
+pub(super) fn seed_oss(config: &Config<'_>) -> Result<Model, Error> {
+    let (model, mut attention) = start(config, false)?;
+    // The defaults of transformers' SeedOssConfig.
+    attention.qkv_bias = config.flag("attention_bias", true)?;
+    attention.o_bias = config.flag("attention_out_bias", false)?;
+    finish(config, model, attention, Norms::before(Norm::Rms))
+}
+
 /// Cohere's Command-R: attention and network in parallel behind one norm.
 pub(super) fn cohere(config: &Config<'_>) -> Result<Model, Error> {
     let (model, mut attention) = start(config, true)?;
@@ -204,6 +250,14 @@ pub(super) fn cohere(config: &Config<'_>) -> Result<Model, Error> {
         ..Norms::before(Norm::LayerNorm)
     };
     finish(config, model, attention, norms)
+}
+
+/// Command R7B and Command A: Command-R with windows.
+pub(super) fn cohere2(config: &Config<'_>) -> Result<Model, Error> {
+    let mut model = cohere(config)?;
+    let window = base::window(config, &model)?;
+    unrotated_unless_windowed(config, &mut model, window)?;
+    Ok(model)
 }
 
 /// StableLM.

@@ -8,7 +8,8 @@ use crate::model::{
     Norms, Scoring, SharedExpert,
 };
 
-fn start(config: &Config<'_>) -> Result<(Model, Attention), Error> {
+/// Model and attention with their usual fields.
+pub(super) fn start(config: &Config<'_>) -> Result<(Model, Attention), Error> {
     let mut model = base::model(config, false)?;
     let attention = base::attention(config, &model)?;
     model.positions = base::positions(config, attention.rotary_dim)?;
@@ -68,39 +69,33 @@ pub(super) fn phimoe(config: &Config<'_>) -> Result<Model, Error> {
     Ok(model)
 }
 
-/// Qwen3 MoE: every `decoder_sparse_step`-th layer has experts, save those listed.
-pub(super) fn qwen3_moe(config: &Config<'_>) -> Result<Model, Error> {
+/// OLMoE: norms over whole queries and keys, experts of `intermediate_size` in every layer.
+pub(super) fn olmoe(config: &Config<'_>) -> Result<Model, Error> {
+    let (mut model, mut attention) = start(config)?;
+    attention.qkv_bias = config.flag("attention_bias", false)?;
+    attention.o_bias = attention.qkv_bias;
+    attention.qk_norm = QkNorm::Full;
+    let experts = base::experts(
+        config,
+        config.size("num_experts", Limit::Count)?,
+        config.size("intermediate_size", Limit::Width)?,
+    )?;
+    let norms = Norms::before(Norm::Rms);
+    fill(config, &mut model, attention, experts, norms)?;
+    Ok(model)
+}
+
+/// dots.llm1: dense layers first, shared experts, norms on each head.
+pub(super) fn dots1(config: &Config<'_>) -> Result<Model, Error> {
     let (mut model, mut attention) = start(config)?;
     attention.qkv_bias = config.flag("attention_bias", false)?;
     attention.o_bias = attention.qkv_bias;
     attention.qk_norm = QkNorm::PerHead;
-    if config.flag("use_sliding_window", false)? {
-        attention.reach = base::window(config, &model)?;
-    }
-    let experts = base::experts(
-        config,
-        config.size("num_experts", Limit::Count)?,
-        config.size("moe_intermediate_size", Limit::Width)?,
-    )?;
-    let step = config.size_or("decoder_sparse_step", Limit::Layers, 1)?;
-    let dense_layers = config.indices("mlp_only_layers")?;
-    let width = config.positive("intermediate_size", Limit::Width)?;
-    for index in 0..base::depth(config)? as u64 {
-        let sparse = !dense_layers.contains(&index) && (index + 1).is_multiple_of(step);
-        let feed_forward = if sparse {
-            FeedForward::Experts(Box::new(experts.clone()))
-        } else {
-            FeedForward::Dense(Dense::gated(width.ok_or_else(|| {
-                config.inconsistent("intermediate_size", "is missing, but some layers are dense")
-            })?))
-        };
-        let norms = Norms::before(Norm::Rms);
-        model.layers.push(base::layer(
-            Mixer::Attention(attention),
-            feed_forward,
-            norms,
-        ));
-    }
+    let experts = sigmoid_experts(config, config.size("n_routed_experts", Limit::Count)?)?;
+    let dense = Dense::gated(config.size("intermediate_size", Limit::Width)?);
+    let first = config.count("first_k_dense_replace", Limit::Layers)?;
+    let mixer = Mixer::Attention(attention);
+    model.layers = dense_first(config, &mixer, first.unwrap_or(0), dense, &experts)?;
     Ok(model)
 }
 

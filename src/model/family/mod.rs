@@ -5,13 +5,16 @@ mod base;
 mod deepseek;
 mod deepseek_v4;
 mod dense;
+mod ernie;
 mod gemma;
 mod generic;
+mod hunyuan;
 mod hybrid;
 mod kimi;
 mod mixture;
 mod nemotron;
 mod other;
+mod qwen_moe;
 mod qwen_next;
 
 use super::Model;
@@ -44,6 +47,11 @@ const FAMILIES: &[(&[&str], Read)] = &[
     (&["glm", "glm4"], dense::glm),
     (&["olmo2", "olmo3"], dense::olmo),
     (&["cohere"], dense::cohere),
+    (&["cohere2"], dense::cohere2),
+    (&["exaone4"], dense::exaone4),
+    (&["seed_oss"], dense::seed_oss),
+    (&["ernie4_5"], ernie::dense),
+    (&["hunyuan_v1_dense"], hunyuan::dense),
     (&["stablelm"], dense::stablelm),
     (&["nemotron-nas"], nemotron::nas),
     (&["gemma2"], gemma::gemma2),
@@ -52,9 +60,14 @@ const FAMILIES: &[(&[&str], Read)] = &[
     (&["gemma4_text"], gemma::gemma4),
     (&["mixtral"], mixture::mixtral),
     (&["phimoe"], mixture::phimoe),
-    (&["qwen3_moe", "qwen3_vl_moe_text"], mixture::qwen3_moe),
+    (&["qwen2_moe"], qwen_moe::qwen2),
+    (&["qwen3_moe", "qwen3_vl_moe_text"], qwen_moe::qwen3),
+    (&["olmoe"], mixture::olmoe),
     (&["gpt_oss"], mixture::gpt_oss),
     (&["glm4_moe"], mixture::glm4_moe),
+    (&["dots1"], mixture::dots1),
+    (&["ernie4_5_moe"], ernie::mixture),
+    (&["hunyuan_v1_moe"], hunyuan::mixture),
     (&["minimax_m2"], mixture::minimax_m2),
     (&["minimax_m3"], mixture::minimax_m3),
     (&["llama4_text"], mixture::llama4),

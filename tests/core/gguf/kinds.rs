@@ -79,7 +79,7 @@ fn files_say_what_they_are_for() {
 #[test]
 fn projectors_have_the_towers_of_their_presets() {
     let mut wrong = Vec::new();
-    for Written { preset: id, kv } in rows("projectors.jsonl") {
+    for Written { preset: id, kv, .. } in rows("projectors.jsonl") {
         let published = preset(&id);
         let Some(expected) = published.vision else {
             continue;

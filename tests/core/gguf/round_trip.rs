@@ -7,18 +7,42 @@ use std::path::PathBuf;
 use plimsoll::catalog::models::ModelCatalog;
 use plimsoll::engine::llamacpp::file_type::FileType;
 use plimsoll::engine::llamacpp::tensors::TensorTable;
-use plimsoll::model::Model;
+use plimsoll::model::{Model, from_config};
 use plimsoll::quant::Type;
 use plimsoll::source::gguf;
 use serde_json::{Map, Value, json};
 
 use super::file::{Folder, Sparse, Writer};
 
-/// What a converter writes for a preset.
+/// What a converter writes for a preset, or for a published model that is none.
 #[derive(serde::Deserialize)]
 pub(crate) struct Written {
+    #[serde(alias = "model")]
     pub(crate) preset: String,
     pub(crate) kv: Map<String, Value>,
+    /// The configuration of what is no preset.
+    #[serde(default)]
+    pub(crate) config: Option<Value>,
+    /// Parameters that its checkpoint holds.
+    #[serde(default)]
+    parameters: Option<u64>,
+}
+
+impl Written {
+    /// The model as it is published.
+    pub(crate) fn published(&self) -> Model {
+        match &self.config {
+            Some(config) => from_config(&self.preset, config, &Map::new()).expect(&self.preset),
+            None => preset(&self.preset),
+        }
+    }
+}
+
+/// Of every preset, and of models of further architectures.
+pub(crate) fn all() -> Vec<Written> {
+    let mut all = rows("metadata.jsonl");
+    all.extend(rows("architectures.jsonl"));
+    all
 }
 
 pub(crate) fn rows(file: &str) -> Vec<Written> {
@@ -126,8 +150,9 @@ const PADDED_TABLE: &str = "the per-layer table is padded to the rows of the emb
 fn files_of_all_presets_open_as_their_models() {
     let mut wrong = Vec::new();
     let mut read = 0;
-    for Written { preset: id, kv } in rows("metadata.jsonl") {
-        let published = preset(&id);
+    for row in all() {
+        let published = row.published();
+        let Written { preset: id, kv, .. } = row;
         let Ok(table) = TensorTable::new(&published, FileType::Q8_0, false) else {
             println!("{id}: no file for the engine");
             continue;
@@ -166,6 +191,28 @@ fn files_of_all_presets_open_as_their_models() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(read > 150, "{read}");
+}
+
+#[test]
+fn further_architectures_hold_the_published_parameters() {
+    let mut names = BTreeMap::new();
+    for row in rows("architectures.jsonl") {
+        let published = row.published();
+        let name = &row.preset;
+        assert!(
+            published.assumptions.is_empty(),
+            "{:?}",
+            published.assumptions
+        );
+        assert_eq!(
+            Some(published.stored_parameters()),
+            row.parameters,
+            "{name}"
+        );
+        let architecture = row.kv["general.architecture"].as_str().expect("a name");
+        *names.entry(architecture.to_owned()).or_insert(0) += 1;
+    }
+    assert_eq!(names.len(), 10, "{names:?}");
 }
 
 /// One row of the oracle of sizes.

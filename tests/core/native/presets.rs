@@ -9,7 +9,7 @@ use plimsoll::projection::{Category, Severity};
 use plimsoll::units::Bytes;
 
 use super::{projected_by, settings, terms, text};
-use crate::gguf::round_trip::{Written, opened, preset, rows};
+use crate::gguf::round_trip::{Written, all, opened};
 
 /// Where the file says something else than the preset's configuration, and why.
 const OTHER: [(&str, &str); 5] = [
@@ -29,8 +29,9 @@ fn files_of_presets_load_and_take_what_is_predicted() {
     let memo = Memo::default();
     let mut wrong: Vec<String> = Vec::new();
     let mut read = 0;
-    for Written { preset: id, kv } in rows("metadata.jsonl") {
-        let published = preset(&id);
+    for row in all() {
+        let published = row.published();
+        let Written { preset: id, kv, .. } = row;
         let Ok(table) = TensorTable::new(&published, FileType::Q8_0, false) else {
             continue;
         };

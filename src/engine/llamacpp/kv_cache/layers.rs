@@ -50,7 +50,10 @@ pub(in super::super) fn has_windows(architecture: Architecture, model: &Model) -
         | Architecture::Gemma4
         | Architecture::GptOss
         | Architecture::Llama4
-        | Architecture::Olmo2 => true,
+        | Architecture::Olmo2
+        | Architecture::Cohere2 => true,
+        // Only the model of 64 layers (`src/models/exaone4.cpp`).
+        Architecture::Exaone4 => model.layers.len() == 64,
         // Nothing else of it need be known.
         Architecture::Unknown => is_other_with_windows(&model.model_type),
         _ => false,
@@ -62,12 +65,10 @@ pub(in super::super) fn is_other_with_windows(name: &str) -> bool {
     OTHERS_WITH_WINDOWS.contains(&name)
 }
 
-const OTHERS_WITH_WINDOWS: [&str; 15] = [
+const OTHERS_WITH_WINDOWS: [&str; 13] = [
     "afmoe",
-    "cohere2",
     "cohere2moe",
     "exaone-moe",
-    "exaone4",
     "granite_swa",
     "laguna",
     "maple",

@@ -25,6 +25,7 @@ const NO_TENSOR_SPLIT: &[Architecture] = &[
     Architecture::NemotronH,
     Architecture::NemotronHMoe,
     Architecture::Olmo2,
+    Architecture::Olmoe,
 ];
 
 /// Errors for what cannot start.

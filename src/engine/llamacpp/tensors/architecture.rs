@@ -93,6 +93,26 @@ pub enum Architecture {
     MiniMaxM2,
     /// MiniMax-M3.
     MiniMaxM3,
+    /// Seed-OSS.
+    SeedOss,
+    /// ERNIE 4.5.
+    Ernie45,
+    /// The same with experts.
+    Ernie45Moe,
+    /// Hunyuan.
+    HunyuanDense,
+    /// Hunyuan A13B.
+    HunyuanMoe,
+    /// Command R7B and Command A.
+    Cohere2,
+    /// EXAONE 4.
+    Exaone4,
+    /// OLMoE.
+    Olmoe,
+    /// dots.llm1.
+    Dots1,
+    /// Qwen1.5-MoE and Qwen2 with experts.
+    Qwen2Moe,
     /// None of these: what the file or configuration calls it is the model's type.
     Unknown,
 }
@@ -177,6 +197,16 @@ impl Architecture {
             "minimax_m1" | "minimax_text_01" | "minimax" => Self::MiniMax01,
             "minimax_m2" => Self::MiniMaxM2,
             "minimax_m3" | "minimax_m3_vl" => Self::MiniMaxM3,
+            "seed_oss" => Self::SeedOss,
+            "ernie4_5" => Self::Ernie45,
+            "ernie4_5_moe" => Self::Ernie45Moe,
+            "hunyuan_v1_dense" => Self::HunyuanDense,
+            "hunyuan_v1_moe" => Self::HunyuanMoe,
+            "cohere2" => Self::Cohere2,
+            "exaone4" => Self::Exaone4,
+            "olmoe" => Self::Olmoe,
+            "dots1" => Self::Dots1,
+            "qwen2_moe" => Self::Qwen2Moe,
             _ => return None,
         })
     }
@@ -228,6 +258,16 @@ impl Architecture {
             Self::MiniMax01 => "minimax-01",
             Self::MiniMaxM2 => "minimax-m2",
             Self::MiniMaxM3 => "minimax-m3",
+            Self::SeedOss => "seed_oss",
+            Self::Ernie45 => "ernie4_5",
+            Self::Ernie45Moe => "ernie4_5-moe",
+            Self::HunyuanDense => "hunyuan-dense",
+            Self::HunyuanMoe => "hunyuan-moe",
+            Self::Cohere2 => "cohere2",
+            Self::Exaone4 => "exaone4",
+            Self::Olmoe => "olmoe",
+            Self::Dots1 => "dots1",
+            Self::Qwen2Moe => "qwen2moe",
         }
     }
 

@@ -88,7 +88,8 @@ fn norms(build: &mut Build<'_>, layer: &Layer) {
             | Architecture::Qwen3Next
             | Architecture::Qwen35
             | Architecture::Qwen35Moe
-            | Architecture::Glm4Moe => "post_attention_norm",
+            | Architecture::Glm4Moe
+            | Architecture::SeedOss => "post_attention_norm",
             // The loader asks for this one without the usual suffix (`src/models/falcon-h1.cpp`).
             Architecture::FalconH1 => {
                 build.named("ffn_norm", &[width], super::Stored::Single);

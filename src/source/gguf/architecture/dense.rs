@@ -83,6 +83,34 @@ pub(super) const ALL: &[Architecture] = &[
         fields: &[],
     },
     Architecture {
+        name: "cohere2",
+        model_type: Rule::Word("cohere2"),
+        fields: &[("layer_types", Rule::By(super::unknown::windows))],
+    },
+    Architecture {
+        name: "exaone4",
+        model_type: Rule::Word("exaone4"),
+        fields: &[
+            ("sliding_window", Rule::Of(exaone4_window)),
+            ("layer_types", Rule::By(super::unknown::windows)),
+        ],
+    },
+    Architecture {
+        name: "seed_oss",
+        model_type: Rule::Word("seed_oss"),
+        fields: &[("attention_out_bias", Rule::Has("attn_output.bias"))],
+    },
+    Architecture {
+        name: "ernie4_5",
+        model_type: Rule::Word("ernie4_5"),
+        fields: &[("use_bias", Rule::Of(super::rule::attention_bias))],
+    },
+    Architecture {
+        name: "hunyuan-dense",
+        model_type: Rule::Word("hunyuan_v1_dense"),
+        fields: &[],
+    },
+    Architecture {
         name: "internlm2",
         model_type: Rule::Word("internlm2"),
         fields: &[
@@ -149,6 +177,15 @@ fn mistral3_class(_: &Facts<'_>) -> Value {
 fn chatglm(facts: &Facts<'_>) -> Value {
     let fused = facts.some_block_has("attn_qkv.weight");
     Value::from(if fused { "chatglm" } else { "glm" })
+}
+
+/// Only the model of 64 layers has windows, of 4096 tokens where the file says nothing (`src/models/exaone4.cpp`).
+fn exaone4_window(facts: &Facts<'_>) -> Value {
+    if facts.blocks() != 64 {
+        return Value::Null;
+    }
+    let said = facts.positive("attention.sliding_window");
+    Value::from(said.unwrap_or(4096))
 }
 
 /// The larger one has no positions: the engine, too, tells it by its 40 layers (`src/models/baichuan.cpp`).

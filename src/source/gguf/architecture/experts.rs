@@ -18,6 +18,54 @@ pub(super) const ALL: &[Architecture] = &[
         fields: QWEN,
     },
     Architecture {
+        name: "qwen2moe",
+        model_type: Rule::Word("qwen2_moe"),
+        fields: &[
+            ("qkv_bias", Rule::Of(rule::attention_bias)),
+            ("mlp_only_layers", Rule::Of(layers_without_router)),
+            ("moe_intermediate_size", Rule::By(qwen2_expert)),
+            ("shared_expert_intermediate_size", Rule::By(shared_width)),
+        ],
+    },
+    Architecture {
+        name: "olmoe",
+        model_type: Rule::Word("olmoe"),
+        fields: &[("intermediate_size", Rule::By(rule::any_width))],
+    },
+    Architecture {
+        name: "dots1",
+        model_type: Rule::Word("dots1"),
+        fields: &[],
+    },
+    Architecture {
+        name: "ernie4_5-moe",
+        model_type: Rule::Word("ernie4_5_moe"),
+        fields: &[
+            ("use_bias", Rule::Of(rule::attention_bias)),
+            ("moe_num_experts", Rule::Number("expert_count")),
+            ("moe_k", Rule::Number("expert_used_count")),
+            (
+                "moe_layer_start_index",
+                Rule::Number("leading_dense_block_count"),
+            ),
+            (
+                "moe_layer_interval",
+                Rule::Number("interleave_moe_layer_step"),
+            ),
+            ("moe_num_shared_experts", Rule::By(ernie_shared)),
+            ("moe_use_aux_free", Rule::Has("exp_probs_b.bias")),
+        ],
+    },
+    Architecture {
+        name: "hunyuan-moe",
+        model_type: Rule::Word("hunyuan_v1_moe"),
+        fields: &[
+            ("intermediate_size", Rule::By(shared_width)),
+            ("moe_topk", Rule::Number("expert_used_count")),
+            ("num_shared_expert", Rule::Of(one)),
+        ],
+    },
+    Architecture {
         name: "phimoe",
         model_type: Rule::Word("phimoe"),
         fields: &[("intermediate_size", Rule::By(rule::any_width))],
@@ -78,6 +126,33 @@ const QWEN: &[(&str, Rule)] = &[
 fn layers_without_router(facts: &Facts<'_>) -> Value {
     let lacks = |block: &u64| !facts.block_has(*block, "ffn_gate_inp.weight");
     (0..facts.blocks()).filter(lacks).collect()
+}
+
+/// Where the file says nothing, the used experts share the width of a network (`src/models/qwen2moe.cpp`).
+fn qwen2_expert(facts: &Facts<'_>) -> Option<Value> {
+    let used = facts.positive("expert_used_count");
+    let shared = || Some(facts.positive("feed_forward_length")? / used?);
+    rule::expert_width(facts).or_else(|| shared().map(Value::from))
+}
+
+/// Width of the shared expert as the file says it, or that of a network
+/// (`src/models/{qwen2moe,hunyuan-moe}.cpp`).
+fn shared_width(facts: &Facts<'_>) -> Option<Value> {
+    let said = facts.positive("expert_shared_feed_forward_length");
+    let width = said.or_else(|| facts.positive("feed_forward_length"));
+    width.map(Value::from)
+}
+
+/// The loader takes all shared experts as one, whatever their number (`src/models/hunyuan-moe.cpp`).
+fn one(_: &Facts<'_>) -> Value {
+    Value::from(1)
+}
+
+/// The file says how wide all shared experts are together (`src/models/ernie4-5.cpp`).
+fn ernie_shared(facts: &Facts<'_>) -> Option<Value> {
+    let all = facts.positive("expert_shared_feed_forward_length")?;
+    let one = facts.positive("expert_feed_forward_length")?;
+    Some(Value::from(all / one))
 }
 
 /// By the length of the norm's weights.

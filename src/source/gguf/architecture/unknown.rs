@@ -180,6 +180,11 @@ fn built_in(facts: &Facts<'_>) -> Option<Value> {
     Some((0..facts.blocks()).map(kind).collect())
 }
 
+/// Which layers see only a window: where the file lists them, or as the engine has it.
+pub(super) fn windows(facts: &Facts<'_>) -> Option<Value> {
+    rule::windows(facts).or_else(|| built_in(facts))
+}
+
 /// Kinds of layers by what their blocks hold, where some are recurrent; else by the windows that the file lists.
 fn layers(facts: &Facts<'_>) -> Option<Value> {
     const RECURRENT: [&str; 4] = [
@@ -197,7 +202,7 @@ fn layers(facts: &Facts<'_>) -> Option<Value> {
     ];
     let holds = |block, names: &[&str]| names.iter().any(|name| facts.block_has(block, name));
     let recurrent = |block: u64| holds(block, &RECURRENT);
-    let windows = rule::windows(facts).or_else(|| built_in(facts));
+    let windows = windows(facts);
     if !(0..facts.blocks()).any(recurrent) {
         return windows;
     }

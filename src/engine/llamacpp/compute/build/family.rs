@@ -3,7 +3,7 @@
 use super::experts::Routing;
 use super::hybrid::HybridStyle;
 use super::latent::LatentStyle;
-use super::transformer::{PositionScales, SOFTMAX_NORMALIZED, Style};
+use super::transformer::{PositionScales, SOFTMAX, SOFTMAX_NORMALIZED, Style};
 use crate::engine::llamacpp::compute::Exactness;
 use crate::engine::llamacpp::compute::plan::GraphPlan;
 use crate::engine::llamacpp::kv_cache::is_other_with_windows;
@@ -77,7 +77,11 @@ fn known_family(plan: &GraphPlan) -> Option<Family> {
     })
 }
 
-/// Whether the architecture has its own graph here.
+/// Architectures whose graphs have operations, or an order of them, that no measured graph has: the gate of Qwen2's
+/// shared expert, norms behind the rotation, corrected softmax scores.
+const UNMEASURED: [&str; 4] = ["qwen2moe", "hunyuan-dense", "hunyuan-moe", "ernie4_5-moe"];
+
+/// Whether the architecture has its own graph here, of operations that were measured in it or in another.
 pub(in crate::engine::llamacpp::compute) fn exactness(plan: &GraphPlan) -> Exactness {
     // Files of DeepSeek-V2 with keys and values in one matrix are built as MiniCPM3's: nobody measured one.
     let old = plan.architecture == "deepseek2"
@@ -85,7 +89,8 @@ pub(in crate::engine::llamacpp::compute) fn exactness(plan: &GraphPlan) -> Exact
             .blocks
             .iter()
             .any(|block| block.weights.get("attn_kv_b.weight").is_some());
-    if known_family(plan).is_some() && !old {
+    let unmeasured = UNMEASURED.contains(&plan.architecture.as_str());
+    if known_family(plan).is_some() && !old && !unmeasured {
         Exactness::Emulated
     } else {
         Exactness::Approximate
@@ -105,9 +110,17 @@ fn style(plan: &GraphPlan) -> Option<Style> {
             position_scales: PositionScales::All,
             ..softmax
         },
-        "llama" | "qwen3moe" | "mistral3" => softmax,
+        "llama" | "qwen3moe" | "mistral3" | "ernie4_5-moe" => softmax,
         "qwen2" | "qwen3" | "glm4moe" | "smollm3" | "deci" | "chatglm" | "internlm2"
-        | "baichuan" | "stablelm" => bare,
+        | "baichuan" | "stablelm" | "seed_oss" | "ernie4_5" | "dots1" => bare,
+        "qwen2moe" | "olmoe" => Style {
+            routing: Some(SOFTMAX),
+            ..bare
+        },
+        "hunyuan-dense" | "hunyuan-moe" => Style {
+            norms_after_rotation: true,
+            ..softmax
+        },
         "glm4" => Style {
             pinned_last_norm: true,
             ..bare
@@ -182,7 +195,11 @@ fn windowed_style(plan: &GraphPlan) -> Option<Style> {
             }),
             ..bare
         },
-        "olmo2" => bare,
+        "olmo2" | "exaone4" => bare,
+        "cohere2" => Style {
+            scaled_logits: true,
+            ..bare
+        },
         _ => return None,
     })
 }

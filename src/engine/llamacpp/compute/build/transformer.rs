@@ -1,7 +1,7 @@
 //! Decoders of attention and feed-forward blocks over one residual stream: `src/models/{llama,mistral3,qwen2,qwen3,
 //! qwen2moe,qwen3moe,qwen3vl,phi3,gemma2,gemma3,openai-moe,glm4,glm4-moe,minimax-m2,olmo2,granite,smollm3,deci,
-//! command-r,llama4}.cpp` (0.6.0-dev). What the model and its weights say decides; an architecture adds only what they
-//! do not show.
+//! command-r,cohere2,llama4,exaone4,seed-oss,ernie4-5,ernie4-5-moe,hunyuan-vl,hunyuan-moe,olmoe,dots1}.cpp`
+//! (0.6.0-dev). What the model and its weights say decides; an architecture adds only what they do not show.
 
 use super::Builder;
 use super::attention::{Heads, Qkv, Softmax};
@@ -48,6 +48,8 @@ pub(super) struct Style {
     pub(super) pinned_last_norm: bool,
     /// The residual is the first operand of the network's sum (Phi-3).
     pub(super) residual_first: bool,
+    /// Queries and keys are normalized after their rotation (Hunyuan).
+    pub(super) norms_after_rotation: bool,
     /// Intermediate images enter the first blocks (Qwen3-VL).
     pub(super) deepstack: u64,
 }
@@ -257,7 +259,14 @@ impl Builder<'_> {
             return routed;
         }
         let activation = self.activation();
-        let shared = self.feed_forward(block, Names::SHARED, activation, false, a);
+        let mut shared = self.feed_forward(block, Names::SHARED, activation, false, a);
+        if let Some(gate) = self.weight(block, "ffn_gate_inp_shexp.weight") {
+            // A sigmoid as the quotient of the gate's activation and the gate (`src/models/qwen2moe.cpp`).
+            let gate = self.graph.mul_mat(gate, a);
+            let active = self.graph.map(Op::Unary, gate);
+            let open = self.graph.zip(Op::Div, active, gate);
+            shared = self.graph.mul(shared, open);
+        }
         self.graph.add(routed, shared)
     }
 
@@ -296,7 +305,8 @@ impl Builder<'_> {
             self.qkv(block, heads, a)
         };
         let kind = norm_op(block.layer.norms.kind);
-        if block.weights.get("attn_q_norm.weight").is_some() && !whole {
+        let normed = block.weights.get("attn_q_norm.weight").is_some() && !whole;
+        if normed && !style.norms_after_rotation {
             qkv.q = self.norm(block, kind, ("attn_q_norm.weight", ""), qkv.q);
             qkv.k = self.norm(block, kind, ("attn_k_norm.weight", ""), qkv.k);
         }
@@ -304,6 +314,10 @@ impl Builder<'_> {
             let factors = self.rope_factors(block);
             qkv.q = self.graph.rope(qkv.q, positions, factors);
             qkv.k = self.graph.rope(qkv.k, positions, factors);
+        }
+        if normed && style.norms_after_rotation {
+            qkv.q = self.norm(block, kind, ("attn_q_norm.weight", ""), qkv.q);
+            qkv.k = self.norm(block, kind, ("attn_k_norm.weight", ""), qkv.k);
         }
         if attention.qk_norm == QkNorm::Weightless && attention.rotary_dim > 0 {
             qkv.q = self.graph.map(Op::RmsNorm, qkv.q);
@@ -358,6 +372,12 @@ pub(super) fn heads(attention: &Attention) -> Heads {
         v_width: attention.v_head_dim,
     }
 }
+
+/// Experts scored by softmax, not normalized whatever the model says.
+pub(super) const SOFTMAX: Routing = Routing {
+    normalized: false,
+    ..SOFTMAX_NORMALIZED
+};
 
 /// Experts scored by softmax, normalized.
 pub(super) const SOFTMAX_NORMALIZED: Routing = Routing {
