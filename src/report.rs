@@ -234,6 +234,7 @@ pub fn report(request: &Request<'_>, memo: &Memo) -> Result<Report, setting::Err
     };
     let outcome = request.engine.project(&inputs);
     let mut report = judge(request, outcome, margin, system);
+    report.derived.max_context_tokens_per_second = limit::speed_at(request, &inputs, &report);
     let advice = advice(request, &inputs, &report);
     report.notes.extend(advice);
     let pinned = pinned_choices(request.engine, &fit::pinned(request));

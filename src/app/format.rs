@@ -152,6 +152,15 @@ pub(crate) fn range(estimate: Estimate) -> String {
     }
 }
 
+/// Tokens per second in one figure.
+pub(crate) fn rate(tokens: f64) -> String {
+    if tokens < 10.0 {
+        format!("{tokens:.1}")
+    } else {
+        format!("{tokens:.0}")
+    }
+}
+
 /// A difference of tokens per second, never "-0.0".
 pub(crate) fn speed_difference(tokens: f64) -> String {
     let sign = if tokens < 0.0 { "−" } else { "+" };

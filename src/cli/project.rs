@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use plimsoll::engine::name;
 use plimsoll::plan::Value;
 use plimsoll::projection::{Category, Part, Severity, grouped};
-use plimsoll::report::{ContextLimit, DeviceReport, Report, Verdict};
+use plimsoll::report::{ContextLimit, DeviceKind, DeviceReport, Report, Verdict};
 use plimsoll::table::Table;
 use plimsoll::units::{Bytes, GIB};
 
@@ -90,27 +90,63 @@ fn text(report: &Report, why: bool) -> String {
 /// How far the plan could go.
 fn limits(report: &Report) -> String {
     let mut text = String::new();
+    let derived = &report.derived;
     if let Some(limit) = report.context_limit() {
         let (what, tokens) = match limit {
             ContextLimit::Fits(tokens) => ("that fits", tokens),
             ContextLimit::KeepsMargin(tokens) => ("that keeps the margin", tokens),
-            ContextLimit::Written(tokens) => (
-                "that fits once the plan says it, as the engine then chooses other layers",
-                tokens,
-            ),
+            ContextLimit::Written(tokens) => ("that fits where the plan names it", tokens),
         };
-        line(
-            &mut text,
-            format_args!("longest context {what}: {} tokens", grouped(tokens)),
-        );
+        let tokens = match report.context_on_gpus() {
+            Some(on_gpus) => format!(
+                "{} tokens all on {}; {} with layers in RAM{}",
+                grouped(on_gpus),
+                gpus(report),
+                grouped(tokens),
+                at(derived.max_context_tokens_per_second)
+            ),
+            None => format!("{} tokens", grouped(tokens)),
+        };
+        line(&mut text, format_args!("longest context {what}: {tokens}"));
     }
-    if let Some(users) = report.derived.max_batch.filter(|users| *users > 1) {
-        line(
-            &mut text,
-            format_args!("most users with as much context each: {users}"),
-        );
+    if let (Some(most), Some(each)) = (derived.max_batch, derived.max_batch_tokens_each) {
+        let on_gpus = derived.max_batch_on_gpus.filter(|on_gpus| *on_gpus < most);
+        let users = |users: u64| match users {
+            1 => format!("1 user of {} tokens", grouped(each)),
+            users => format!("{users} users of {} tokens each", grouped(each)),
+        };
+        let users = match on_gpus {
+            Some(on_gpus) => format!(
+                "{} all on {}; {most} with layers in RAM",
+                users(on_gpus),
+                gpus(report)
+            ),
+            None => users(most),
+        };
+        line(&mut text, format_args!("most users that fit: {users}"));
     }
     text
+}
+
+/// What all is on where nothing is in main memory.
+fn gpus(report: &Report) -> &'static str {
+    let devices = report.devices.iter();
+    match devices
+        .filter(|device| device.kind != DeviceKind::Host)
+        .count()
+    {
+        0 | 1 => "the GPU",
+        _ => "the GPUs",
+    }
+}
+
+/// How fast that is, in two figures.
+fn at(tokens_per_second: Option<f64>) -> String {
+    match tokens_per_second {
+        Some(rate) if rate >= 10.0 => format!(" at about {rate:.0} tokens/s"),
+        Some(rate) => format!(" at about {rate:.1} tokens/s"),
+        None => String::new(),
+    }
 }
 
 /// The file's size, what of it is loaded, and how a cache grows, as far as it is known.

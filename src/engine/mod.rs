@@ -82,10 +82,9 @@ pub trait Engine: Sync {
         self.project(inputs)
     }
 
-    /// The most users with as much context each as planned (slots, sequences), or the largest micro-batch, counted to the
-    /// one; `None` where none fits, or the engine would not start. Takes a graph for every number that is tried: not for a
-    /// frame.
-    fn most_users(&self, _inputs: &Inputs<'_>) -> Option<u64> {
+    /// The most users with as many tokens each as planned, counted to the one; `None` where none fits, or the engine would
+    /// not start. Takes a graph for every number that is tried: not for a frame.
+    fn most_users(&self, _inputs: &Inputs<'_>) -> Option<Users> {
         None
     }
 
@@ -231,12 +230,33 @@ pub struct Derived {
     pub kv_bytes_per_token: f64,
     /// Longest context that fits, in the meaning of the engine's own context flag; `None` where none does.
     pub max_context_tokens: Option<u64>,
-    /// Most users (slots, sequences) or the largest micro-batch that fits; `None` where none does, and where nobody asked
+    /// The same with every layer on a GPU, where the engine could also move layers to main memory; `None` where it could
+    /// not, and where none does.
+    pub max_context_tokens_on_gpus: Option<u64>,
+    /// Tokens per second of one user at the beginning of a context of `max_context_tokens`, where that takes main memory
+    /// for layers; the report fills it in.
+    pub max_context_tokens_per_second: Option<f64>,
+    /// Most users (slots, sequences) that fit with `max_batch_tokens_each`; `None` where none does, and where nobody asked
     /// ([`Engine::most_users`]).
     pub max_batch: Option<u64>,
+    /// The same with every layer on a GPU, where the engine could also move layers to main memory.
+    pub max_batch_on_gpus: Option<u64>,
+    /// Tokens of context that each of these users has.
+    pub max_batch_tokens_each: Option<u64>,
     /// Further figures under the engine's own names.
     #[serde(flatten)]
     pub further: indexmap::IndexMap<&'static str, f64>,
+}
+
+/// How many users a plan can serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Users {
+    /// The most that fit.
+    pub most: u64,
+    /// The most with every layer on a GPU, where the engine could also move layers to main memory.
+    pub on_gpus: Option<u64>,
+    /// Tokens of context that each of them has.
+    pub tokens_each: u64,
 }
 
 /// One setting that can be swept.

@@ -12,8 +12,10 @@ pub fn with_users(request: &Request<'_>, memo: &Memo) -> Result<Report, setting:
     let mut report = report(request, memo)?;
     // How far a plan can go that is known by half cannot be told.
     if report.verdict != Verdict::Refused && !report.lower_bound {
-        report.derived.max_batch =
-            with_inputs(request, memo, |inputs| request.engine.most_users(inputs));
+        let users = with_inputs(request, memo, |inputs| request.engine.most_users(inputs));
+        report.derived.max_batch = users.map(|users| users.most);
+        report.derived.max_batch_on_gpus = users.and_then(|users| users.on_gpus);
+        report.derived.max_batch_tokens_each = users.map(|users| users.tokens_each);
     }
     Ok(report)
 }

@@ -353,3 +353,45 @@ fn what_drafts_is_named_as_such_where_it_cannot_be_read() {
         "{reason}"
     );
 }
+
+#[test]
+fn limits_say_what_they_cost_and_what_they_are_of() {
+    let plan = PLAN.replace("n_gpu_layers = \"all\"\n", "");
+    let output = with_plan(&plan, &["project", "-"]);
+    let text = out(&output);
+    let line = |start: &str| {
+        let mut lines = text.lines();
+        let found = lines.find(|line| line.starts_with(start));
+        found
+            .unwrap_or_else(|| panic!("{start} in {text}"))
+            .to_owned()
+    };
+    let context = line("longest context that fits: ");
+    for told in [
+        " tokens all on the GPU; ",
+        " with layers in RAM at about ",
+        " tokens/s",
+    ] {
+        assert!(context.contains(told), "{told} in {context}");
+    }
+    let users = line("most users that fit: ");
+    for told in [" tokens all on the GPU; ", " with layers in RAM"] {
+        assert!(users.contains(told), "{told} in {users}");
+    }
+    let output = with_plan(&plan, &["project", "-", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    let derived = &report["derived"];
+    let (most, on_gpus) = (
+        &derived["max_context_tokens"],
+        &derived["max_context_tokens_on_gpus"],
+    );
+    assert!(on_gpus.as_u64() < most.as_u64(), "{derived}");
+    let slow = derived["max_context_tokens_per_second"]
+        .as_f64()
+        .expect("a speed");
+    let fast = &report["speed"]["decode_tokens_per_second"]["likely"];
+    assert!(
+        slow < fast.as_f64().expect("a speed") / 3.0,
+        "{slow} and {fast}"
+    );
+}

@@ -5,7 +5,7 @@ use plimsoll::engine::{self, Memo};
 use plimsoll::hardware::Machine;
 use plimsoll::model::Model;
 use plimsoll::plan::{FitOptions, LaunchOptions, Settings, Value};
-use plimsoll::report::{Report, Request, Verdict, report};
+use plimsoll::report::{Report, Request, Verdict, report, with_users};
 use plimsoll::units::Bytes;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq};
 use proptest::{collection, option, proptest, sample};
@@ -42,7 +42,18 @@ fn with_context(settings: &Settings, tokens: u64) -> Settings {
 }
 
 fn project(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -> Report {
-    let request = Request {
+    asked(model, machine, settings, |request| {
+        report(request, memo).unwrap()
+    })
+}
+
+fn asked<T>(
+    model: &Model,
+    machine: &Machine,
+    settings: &Settings,
+    ask: impl Fn(&Request<'_>) -> T,
+) -> T {
+    ask(&Request {
         engine: engine::find("llama.cpp").unwrap(),
         model,
         draft: None,
@@ -51,8 +62,49 @@ fn project(model: &Model, machine: &Machine, settings: &Settings, memo: &Memo) -
         settings,
         fit: &FitOptions::default(),
         launch: &LaunchOptions::default(),
+    })
+}
+
+/// What is wrong with the most users that a report of a plan counts.
+fn miscounted(model: &Model, machine: &Machine, settings: &Settings) -> Result<(), String> {
+    let memo = Memo::default();
+    let report = asked(model, machine, settings, |request| {
+        with_users(request, &memo).unwrap()
+    });
+    let derived = &report.derived;
+    let automatic = settings
+        .get("n_gpu_layers")
+        .is_none_or(|layers| *layers == text("auto"))
+        && !machine.gpus.is_empty();
+    let Some(each) = derived.max_batch_tokens_each else {
+        return Ok(());
     };
-    report(&request, memo).unwrap()
+    let served = |users: u64, on_gpus: bool| {
+        let mut settings = with_context(settings, users * each);
+        let users = Value::Integer(i64::try_from(users).unwrap());
+        settings.insert("parallel".to_owned(), users);
+        if on_gpus {
+            settings.insert("n_gpu_layers".to_owned(), text("all"));
+        }
+        let report = project(model, machine, &settings, &memo);
+        (good(&report, automatic && !on_gpus), report.sentence())
+    };
+    for (most, on_gpus) in [
+        (derived.max_batch, false),
+        (derived.max_batch_on_gpus, true),
+    ] {
+        let Some(most) = most else { continue };
+        let kind = if on_gpus { "on GPUs" } else { "in all" };
+        if let (false, sentence) = served(most, on_gpus) {
+            return Err(format!("{most} of {each} {kind}, but {sentence}"));
+        }
+        if let (true, sentence) = served(most + 1, on_gpus)
+            && most < 256
+        {
+            return Err(format!("{most} of {each} {kind}, and one more: {sentence}"));
+        }
+    }
+    Ok(())
 }
 
 /// A plan is good where it fits; where the engine chooses layers, where it does not exceed, because the engine fills
@@ -190,4 +242,75 @@ fn where_the_engine_chooses_layers_it_does_so_for_every_context() {
     assert_eq!(report.derived.max_context_tokens, Some(131_072));
     let machine = cards(&[24], 16);
     assert_eq!(wrong(&model, &machine, &settings, &contexts), Ok(()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+
+    #[test]
+    fn as_many_users_are_counted_as_then_fit(
+        id in sample::select(MODELS.to_vec()),
+        gib in collection::vec(sample::select(vec![8, 12, 24]), 0..3),
+        ram in sample::select(vec![8, 16, 64]),
+        settings in any_settings(),
+        slots_are_open in any::<bool>(),
+        context in 256_u64..40_000,
+    ) {
+        let (model, machine) = (model(id), cards(&gib, ram));
+        let mut settings = with_context(&settings, context);
+        if slots_are_open {
+            settings.shift_remove("parallel");
+            settings.shift_remove("kv_unified");
+        }
+        let answer = miscounted(&model, &machine, &settings);
+        prop_assert_eq!(answer, Ok(()), "{} on {:?} with {} GiB: {:?}", id, gib, ram, settings);
+    }
+}
+
+#[test]
+fn users_are_counted_with_as_many_tokens_as_each_has() {
+    let (model, machine) = (model("Qwen3-8B"), cards(&[24], 32));
+    let count = |lines: &[(&str, i64)]| {
+        let settings: Settings = lines
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), Value::Integer(*value)))
+            .collect();
+        assert_eq!(miscounted(&model, &machine, &settings), Ok(()));
+        let memo = Memo::default();
+        let report = asked(&model, &machine, &settings, |request| {
+            with_users(request, &memo).unwrap()
+        });
+        let derived = report.derived;
+        (
+            derived.max_batch_on_gpus.unwrap(),
+            derived.max_batch_tokens_each.unwrap(),
+        )
+    };
+    // Slots left to the engine share one cache: each may hold all of it.
+    let (open, each) = count(&[("ctx_size", 8192)]);
+    assert_eq!(each, 8192);
+    let (split, each) = count(&[("ctx_size", 8192), ("parallel", 4)]);
+    assert_eq!(each, 2048);
+    assert!(split > 3 * open, "{split} and {open}");
+    let (same, each) = count(&[("ctx_size", 32_768), ("parallel", 4)]);
+    assert_eq!((same, each), (open, 8192));
+}
+
+#[test]
+fn the_longest_context_on_gpus_is_that_of_all_layers_there() {
+    let model = model("DeepSeek-R1-Distill-Qwen-32B");
+    let machine = cards(&[24], 64);
+    let weights = ("weights".to_owned(), text("Q4_K_M"));
+    let one = ("parallel".to_owned(), Value::Integer(1));
+    let open = Settings::from([weights, one]);
+    let mut whole = open.clone();
+    whole.insert("n_gpu_layers".to_owned(), text("all"));
+    let memo = Memo::default();
+    let open = project(&model, &machine, &with_context(&open, 16_384), &memo);
+    let whole = project(&model, &machine, &with_context(&whole, 16_384), &memo);
+    assert_eq!(open.derived.max_context_tokens, Some(131_072));
+    assert_eq!(open.context_on_gpus(), whole.derived.max_context_tokens);
+    assert!(open.context_on_gpus().is_some());
+    assert_eq!(whole.derived.max_context_tokens_on_gpus, None);
+    assert_eq!(whole.derived.max_context_tokens_per_second, None);
 }

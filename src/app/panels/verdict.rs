@@ -173,7 +173,8 @@ fn figures(texts: &Texts, report: &Report, margin: Margin) -> String {
             .devices
             .iter()
             .any(|device| device.kind != crate::report::DeviceKind::Host);
-        let text = if matches!(limit, ContextLimit::Written(_)) {
+        let written = matches!(limit, ContextLimit::Written(_));
+        let text = if written && report.context_on_gpus().is_none() {
             texts.longest_context_written
         } else if kept && margin != Margin::NONE && !report.margin_kept_by_engine() {
             texts.longest_context_kept
@@ -184,10 +185,19 @@ fn figures(texts: &Texts, report: &Report, margin: Margin) -> String {
             Margin::Bytes(bytes) => format::capacity(bytes),
             Margin::Percent(_) => margin.to_string(),
         };
-        figures.push(fill(
-            text,
-            &[("count", &grouped(most)), ("margin", &margin)],
-        ));
+        // What moves layers to main memory fits, and is not comfortable.
+        let on_gpus = report.context_on_gpus();
+        let comfortable = grouped(on_gpus.unwrap_or(most));
+        figures.push(fill(text, &[("count", &comfortable), ("margin", &margin)]));
+        if on_gpus.is_some() {
+            let rate = report.derived.max_context_tokens_per_second;
+            let text = match rate {
+                Some(_) => texts.longest_context_in_ram_at,
+                None => texts.longest_context_in_ram,
+            };
+            let rate = rate.map_or_else(String::new, format::rate);
+            figures.push(fill(text, &[("count", &grouped(most)), ("rate", &rate)]));
+        }
     }
     figures.push(format!(
         "{} {}",

@@ -282,6 +282,8 @@ pub struct Texts {
     pub longest_context: &'static str,
     pub longest_context_written: &'static str,
     pub longest_context_kept: &'static str,
+    pub longest_context_in_ram: &'static str,
+    pub longest_context_in_ram_at: &'static str,
     pub decode: &'static str,
     pub decode_all: &'static str,
     pub prefill: &'static str,

@@ -2,7 +2,7 @@
 
 use super::auto::{self, Fitted, Overflow, Used, largest};
 use super::compute::Purpose;
-use super::config::{CELL_PADDING, Config, Context, Shape, SplitMode};
+use super::config::{CELL_PADDING, Config, GpuLayers, Shape, SplitMode};
 use super::host::{gpu_context_bytes, gpu_overhead_bytes, host_overhead_bytes};
 use super::kv_cache;
 use super::measure::{Contents, Measured};
@@ -77,6 +77,15 @@ pub(super) fn longest_context(
         }
         largest(1, most, |steps| {
             let mut config = with(steps);
+            if config.gpu_layers != GpuLayers::Auto
+                && let Ok(contents) = subject.contents(&config, &[])
+            {
+                // What contents alone are too much for needs no graph.
+                let left = most_left(subject, &contents, margin);
+                if left.iter().any(|left| *left < 0) {
+                    return left;
+                }
+            }
             let fitted = auto::choose(subject, &mut config, &mut Vec::new());
             let spilled = auto::spilled(subject, fitted.as_ref());
             slack(subject, &config, &spilled, margin)
@@ -132,43 +141,88 @@ fn fits_for_sure(subject: &Subject<'_>, longer: &Config, planned: &Measured) -> 
         .all(|left| *left >= 0)
 }
 
-/// The most slots with as much context each as planned, counted to the one: each number has a graph of its own.
-pub(super) fn most_slots(
+/// The longest context with every layer on a GPU, where the engine could also move layers to main memory.
+pub(super) fn longest_on_gpus(
     subject: &Subject<'_>,
-    config: &Config,
-    overflows: &[Overflow],
+    asked: &Config,
+    planned: &Measured,
+    fitted: Option<&Fitted>,
 ) -> Option<u64> {
-    let each = config
-        .asked_context(subject.trained)
-        .div_ceil(config.sequences.max(1));
-    let rows = |slots| config.speculation.rows(slots, config.batch);
-    let follows = config.outputs == rows(config.sequences);
-    let with_slots = |slots: u64| Config {
-        sequences: slots,
-        outputs: if follows { rows(slots) } else { config.outputs },
-        context: Context::Tokens(each.saturating_mul(slots)),
-        ..config.clone()
-    };
-    let key = ("slots", with_slots(1), overflows, subject.key());
+    let whole = all_on_gpus(subject, asked)?;
+    longest_context(subject, &whole, planned, fitted)
+}
+
+/// The plan with every layer on a GPU, where that is left to the engine.
+fn all_on_gpus(subject: &Subject<'_>, asked: &Config) -> Option<Config> {
+    auto::moves_layers(subject, asked).then(|| Config {
+        gpu_layers: GpuLayers::All,
+        ..asked.clone()
+    })
+}
+
+/// The tokens that a plan gives every slot: all of them where the slots are left to the engine, which then lets them share
+/// one cache; else as many as each has of the context.
+pub(super) fn tokens_each(subject: &Subject<'_>, config: &Config, slots_are_planned: bool) -> u64 {
+    let context = config.asked_context(subject.trained);
+    if slots_are_planned {
+        context / config.sequences.max(1)
+    } else {
+        context
+    }
+}
+
+/// The most slots with so many tokens each, counted to the one: each number has a graph of its own. `plan` is the plan as
+/// written with so many slots. Where layers are left to the engine, it chooses them anew for each number, and it is enough
+/// that nothing exceeds, as for [`longest_context`].
+pub(super) fn most_slots(subject: &Subject<'_>, plan: impl Fn(u64) -> Config) -> Option<u64> {
+    let one = plan(1);
+    let key = ("slots", &one, plan(2), subject.key());
     let most = subject.inputs.memo.get(&key, || {
-        if exceeds_everything(subject, config) {
+        if exceeds_everything(subject, &one) {
             return None;
         }
-        let margin = subject.inputs.margin;
-        let stretches =
-            slot_stretches(|slots| with_slots(slots).shape(subject.trained).micro_batch);
+        let moves = auto::moves_layers(subject, &one);
+        let margin = if moves {
+            Margin::NONE
+        } else {
+            subject.inputs.margin
+        };
+        let stretches = slot_stretches(|slots| plan(slots).shape(subject.trained).micro_batch);
         largest_over(&stretches, |slots| {
-            let config = with_slots(slots);
-            let without_graphs = subject.contents(&config, overflows);
-            let without_graphs =
-                without_graphs.map(|contents| most_left(subject, &contents, margin));
-            match without_graphs {
-                Ok(left) if left.iter().any(|left| *left < 0) => left,
-                _ => slack(subject, &config, overflows, margin),
+            let mut config = plan(slots);
+            // What contents alone are too much for needs no graph.
+            match subject.contents(&config, &[]) {
+                Ok(contents) if moves => {
+                    if fits_nowhere(subject, &config, &contents, margin) {
+                        return vec![-1];
+                    }
+                }
+                Ok(contents) => {
+                    let left = most_left(subject, &contents, margin);
+                    if left.iter().any(|left| *left < 0) {
+                        return left;
+                    }
+                }
+                Err(_) => return vec![-1],
             }
+            let fitted = auto::choose(subject, &mut config, &mut Vec::new());
+            let spilled = auto::spilled(subject, fitted.as_ref());
+            slack(subject, &config, &spilled, margin)
         })
     });
     *most
+}
+
+/// The same with every layer on a GPU, where the engine could also move layers to main memory.
+pub(super) fn most_slots_on_gpus(
+    subject: &Subject<'_>,
+    plan: impl Fn(u64) -> Config,
+) -> Option<u64> {
+    all_on_gpus(subject, &plan(1))?;
+    most_slots(subject, |slots| Config {
+        gpu_layers: GpuLayers::All,
+        ..plan(slots)
+    })
 }
 
 /// What every GPU has left beyond its margin, and main memory at all; negative where it is too little.

@@ -42,7 +42,7 @@ use super::launch::{Launch, LaunchInputs};
 use super::search::{Arrangement, Ask, Bound, Space};
 use super::setting::Setting;
 use super::traffic::Traffic;
-use super::{Axis, Derived, Engine, Inputs, Margin, Outcome, Remedy};
+use super::{Axis, Derived, Engine, Inputs, Margin, Outcome, Remedy, Users};
 use crate::plan::Settings;
 
 /// The engine.
@@ -98,7 +98,7 @@ impl Engine for LlamaCpp {
         project::project(inputs, project::Extent::WithoutLimits)
     }
 
-    fn most_users(&self, inputs: &Inputs<'_>) -> Option<u64> {
+    fn most_users(&self, inputs: &Inputs<'_>) -> Option<Users> {
         project::most_users(inputs)
     }
 

@@ -1,6 +1,7 @@
 //! From a plan to what the engine allocates.
 
 use super::accepted::accepted;
+use super::arrange::{load, plans_slots};
 use super::auto::{self, Fitted};
 use super::compute::{Exactness, Purpose};
 use super::config::{self, Config};
@@ -14,7 +15,7 @@ use super::subject::Subject;
 use super::terms;
 use super::traffic;
 use super::unknown;
-use crate::engine::{Derived, Inputs, Outcome};
+use crate::engine::{Derived, Inputs, Outcome, Users};
 use crate::hardware::Machine;
 use crate::projection::{DeviceTerms, Moment, Note, Projection, Term};
 use crate::units::Bytes;
@@ -191,12 +192,24 @@ fn peak(machine: &Machine, moments: [&Vec<DeviceTerms>; 2]) -> usize {
     usize::from(load >= run)
 }
 
-/// The most slots with as much context each as planned; `None` where the engine would not start, or none fits.
-pub(super) fn most_users(inputs: &Inputs<'_>) -> Option<u64> {
-    let (subject, mut config) = accepted(inputs)?;
-    let fitted = auto::choose(&subject, &mut config, &mut Vec::new());
-    let spilled = auto::spilled(&subject, fitted.as_ref());
-    limits::most_slots(&subject, &config, &spilled)
+/// The most slots with as many tokens each as planned; `None` where the engine would not start, or none fits.
+pub(super) fn most_users(inputs: &Inputs<'_>) -> Option<Users> {
+    let (subject, asked) = accepted(inputs)?;
+    let mut config = asked.clone();
+    auto::choose(&subject, &mut config, &mut Vec::new());
+    let planned = plans_slots(inputs.settings);
+    let tokens_each = limits::tokens_each(&subject, &config, planned);
+    let plan = |slots: u64| {
+        let mut settings = inputs.settings.clone();
+        settings.extend(load(tokens_each, slots));
+        config::read(&settings, inputs.draft.is_some(), &mut Vec::new())
+    };
+    let on_gpus = limits::most_slots_on_gpus(&subject, plan);
+    Some(Users {
+        most: limits::most_slots(&subject, plan)?,
+        on_gpus,
+        tokens_each,
+    })
 }
 
 fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
@@ -221,9 +234,11 @@ fn derived(subject: &Subject<'_>, chosen: &Chosen<'_>) -> Derived {
         max_context_tokens: full
             .then(|| limits::longest_context(subject, asked, measured, fitted))
             .flatten(),
-        // Counted where it is asked for.
-        max_batch: None,
-        further: indexmap::IndexMap::new(),
+        max_context_tokens_on_gpus: full
+            .then(|| limits::longest_on_gpus(subject, asked, measured, fitted))
+            .flatten(),
+        // Users are counted where it is asked for.
+        ..Derived::default()
     }
 }
 

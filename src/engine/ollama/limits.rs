@@ -9,7 +9,7 @@ use super::translate::{Translation, number, translate, with_settings};
 use crate::engine::largest::largest_over;
 use crate::engine::llamacpp::base;
 use crate::engine::{Inputs, Margin};
-use crate::plan::{Settings, Value};
+use crate::plan::Settings;
 
 /// Contexts are tried in steps of this many tokens, which caches are padded to (`src/llama-context.cpp`, 0.6.0-dev).
 const STEP: u64 = 256;
@@ -43,12 +43,8 @@ pub(super) fn context(inputs: &Inputs<'_>, translation: &Translation<'_>) -> Opt
     steps.map(|steps| steps.saturating_mul(STEP))
 }
 
-/// The most requests at once; `None` where not even one fits. `whole`: the server has all layers on GPUs.
-pub(super) fn users(
-    inputs: &Inputs<'_>,
-    translation: &Translation<'_>,
-    whole: bool,
-) -> Option<u64> {
+/// The most requests at once; `None` where not even one fits.
+pub(super) fn users(inputs: &Inputs<'_>, translation: &Translation<'_>) -> Option<u64> {
     // With one request at a time there is nothing to search.
     let most = if translation.parallel < translation.config.parallel {
         1
@@ -57,13 +53,10 @@ pub(super) fn users(
     };
     let mut settings = inputs.settings.clone();
     settings.insert("num_ctx".to_owned(), number(translation.context.tokens));
-    let margin = if fits_itself(translation) && !whole {
+    // Where the server fits the layers, it keeps the margin by its own count.
+    let margin = if fits_itself(translation) {
         Margin::NONE
     } else {
-        // Not at the price of layers that have room now.
-        if fits_itself(translation) {
-            settings.insert("num_gpu".to_owned(), Value::Text("all".to_owned()));
-        }
         inputs.margin
     };
     Search {
@@ -74,7 +67,7 @@ pub(super) fn users(
         tokens: translation.context.tokens,
         margin,
         // Where the server chooses the layers anew for every number, each is worth too much to try them all.
-        further_ends: if fits_itself(translation) && !whole {
+        further_ends: if fits_itself(translation) {
             Vec::new()
         } else {
             base::slot_ends(&translation.inputs(inputs))

@@ -25,7 +25,7 @@ use super::launch::{Launch, LaunchInputs};
 use super::search::{Arrangement, Ask, Space};
 use super::setting::Setting;
 use super::traffic::Traffic;
-use super::{Axis, Derived, Engine, Inputs, Margin, Outcome, Remedy};
+use super::{Axis, Derived, Engine, Inputs, Margin, Outcome, Remedy, Users};
 use crate::plan::Settings;
 
 /// The engine.
@@ -86,7 +86,7 @@ impl Engine for Ollama {
         outcome
     }
 
-    fn most_users(&self, inputs: &Inputs<'_>) -> Option<u64> {
+    fn most_users(&self, inputs: &Inputs<'_>) -> Option<Users> {
         project::most_users(inputs)
     }
 

@@ -6,11 +6,11 @@ use super::limits;
 use super::loading::Loading;
 use super::notes;
 use super::settings::SETTINGS;
-use super::translate::{Translation, number, translate};
+use super::translate::{Translation, number, translate, with_settings};
 use crate::engine::llamacpp::{LlamaCpp, base};
 use crate::engine::setting::Scope;
 use crate::engine::traffic::{DeviceTraffic, Traffic};
-use crate::engine::{Engine as _, Inputs, Margin, Outcome};
+use crate::engine::{Engine as _, Inputs, Margin, Outcome, Users};
 use crate::plan::{Settings, Value};
 use crate::projection::{DeviceTerms, Severity};
 
@@ -20,18 +20,42 @@ pub(super) fn project(inputs: &Inputs<'_>) -> Outcome {
     let (mut outcome, _) = project_as_is(inputs, &translation);
     if !outcome.refused {
         outcome.derived.max_context_tokens = limits::context(inputs, &translation);
+        outcome.derived.max_context_tokens_on_gpus =
+            all_on_gpus(inputs, &translation).and_then(|settings| {
+                let inputs = with_settings(inputs, &settings);
+                limits::context(&inputs, &translate(&inputs))
+            });
     }
     outcome
 }
 
 /// The most requests at once with as much context each as planned.
-pub(super) fn most_users(inputs: &Inputs<'_>) -> Option<u64> {
+pub(super) fn most_users(inputs: &Inputs<'_>) -> Option<Users> {
     let translation = translate(inputs);
-    let (outcome, whole) = project_as_is(inputs, &translation);
+    let (outcome, _) = project_as_is(inputs, &translation);
     if outcome.refused {
         return None;
     }
-    limits::users(inputs, &translation, whole)
+    let on_gpus = all_on_gpus(inputs, &translation);
+    Some(Users {
+        most: limits::users(inputs, &translation)?,
+        on_gpus: on_gpus.and_then(|settings| {
+            let inputs = with_settings(inputs, &settings);
+            limits::users(&inputs, &translate(&inputs))
+        }),
+        tokens_each: translation.context.tokens,
+    })
+}
+
+/// The plan with every layer on a GPU, where that is left to the server.
+fn all_on_gpus(inputs: &Inputs<'_>, translation: &Translation<'_>) -> Option<Settings> {
+    fits_itself(translation).then(|| {
+        let mut settings = inputs.settings.clone();
+        // What is chosen by the memory there is stays as it is.
+        settings.insert("num_ctx".to_owned(), number(translation.context.tokens));
+        settings.insert("num_gpu".to_owned(), Value::Text("all".to_owned()));
+        settings
+    })
 }
 
 /// The same without how far the plan could go, and whether everything is on GPUs.

@@ -61,7 +61,8 @@ proptest! {
                 memo: &memo,
             };
             let room = LlamaCpp.room(&inputs, Margin::DEFAULT);
-            (room.is_some_and(|room| room.iter().all(|room| *room >= 0)), LlamaCpp.most_users(&inputs))
+            let users = LlamaCpp.most_users(&inputs).map(|users| users.most);
+            (room.is_some_and(|room| room.iter().all(|room| *room >= 0)), users)
         };
         let (_, counted) = fits(&settings, 1, each);
         let walked = (1..=MOST).rev().find(|users| fits(&settings, *users, each).0);

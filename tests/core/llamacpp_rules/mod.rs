@@ -53,14 +53,16 @@ fn most_users(model: &Model, machine: &Machine, context: i64, memo: &Memo) -> Op
         ("parallel", Value::Integer(1)),
         ("n_gpu_layers", text("all")),
     ]);
-    LlamaCpp.most_users(&Inputs {
-        model,
-        draft: None,
-        machine,
-        settings: &settings,
-        margin: Margin::DEFAULT,
-        memo,
-    })
+    LlamaCpp
+        .most_users(&Inputs {
+            model,
+            draft: None,
+            machine,
+            settings: &settings,
+            margin: Margin::DEFAULT,
+            memo,
+        })
+        .map(|users| users.most)
 }
 
 fn settings<const N: usize>(pairs: [(&str, Value); N]) -> Settings {

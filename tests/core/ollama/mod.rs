@@ -53,18 +53,25 @@ fn ollama(model: &Model, machine: &Machine, text: &str) -> Outcome {
 
 /// The most requests at once with as much context each.
 fn most_users(model: &Model, machine: &Machine, text: &str) -> Option<u64> {
-    Ollama.most_users(&Inputs {
-        model,
-        draft: None,
-        machine,
-        settings: &settings(text),
-        margin: Margin::DEFAULT,
-        memo: &Memo::default(),
-    })
+    let counted = asked(model, machine, &settings(text), |request| {
+        report::with_users(request, &Memo::default()).unwrap()
+    });
+    counted.derived.max_batch
 }
 
 fn report(model: &Model, machine: &Machine, settings: &Settings) -> Report {
-    let request = Request {
+    asked(model, machine, settings, |request| {
+        report::report(request, &Memo::default()).unwrap()
+    })
+}
+
+fn asked(
+    model: &Model,
+    machine: &Machine,
+    settings: &Settings,
+    ask: impl Fn(&Request<'_>) -> Report,
+) -> Report {
+    ask(&Request {
         engine: &Ollama,
         model,
         draft: None,
@@ -73,8 +80,7 @@ fn report(model: &Model, machine: &Machine, settings: &Settings) -> Report {
         settings,
         fit: &FitOptions::default(),
         launch: &LaunchOptions::default(),
-    };
-    report::report(&request, &Memo::default()).unwrap()
+    })
 }
 
 /// Bytes of a category over all devices as it runs.

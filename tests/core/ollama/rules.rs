@@ -190,10 +190,6 @@ fn limits_are_edges() {
             let fits = |value: i64| {
                 let mut settings = settings(text);
                 settings.insert(name.to_owned(), Value::Integer(value));
-                if name == "num_parallel" && text == "num_ctx = 16384" {
-                    // The most requests are those with every layer where it is now.
-                    settings.insert("num_gpu".to_owned(), Value::Text("all".to_owned()));
-                }
                 let report = report(&model, &machine, &settings);
                 let cut = number_of(&report.settings, name) != value;
                 !cut && report.verdict == Verdict::Fits

@@ -7,7 +7,7 @@ mod spread;
 mod trial;
 
 pub(super) use desk::SEARCHED;
-pub(super) use space::{LADDER, chosen, load, space};
+pub(super) use space::{LADDER, chosen, load, plans_slots, space};
 
 use crate::engine::Inputs;
 use crate::engine::largest::largest;

@@ -57,7 +57,7 @@ pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
         caches.sort_by(|a, b| bits(*b).total_cmp(&bits(*a)));
     }
     let lossless = |caches: &(Type, Type)| bits(*caches) >= bits((Type::Q8_0, Type::Q8_0));
-    let slots = inputs.settings.contains_key("parallel") && !automatic(inputs.settings);
+    let slots = plans_slots(inputs.settings);
     Some(Space {
         usual_weights: types.iter().position(|kind| *kind == usual).unwrap_or(0),
         planned_weights: names_weights
@@ -92,11 +92,9 @@ pub(in super::super) fn space(inputs: &Inputs<'_>) -> Option<Space> {
     })
 }
 
-fn automatic(settings: &Settings) -> bool {
-    match settings.get("parallel") {
-        Some(Value::Integer(slots)) => *slots < 0,
-        _ => true,
-    }
+/// Whether a plan says how many slots there are, instead of leaving it to the engine.
+pub(in super::super) fn plans_slots(settings: &Settings) -> bool {
+    matches!(settings.get("parallel"), Some(Value::Integer(slots)) if *slots >= 0)
 }
 
 /// Bits of a cached key and its value, on average.
