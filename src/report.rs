@@ -23,7 +23,7 @@ use crate::engine::{Derived, Engine, Inputs, Margin, Memo, Outcome, left_to_syst
 use crate::hardware::Machine;
 use crate::model::Model;
 use crate::plan::{FitOptions, LaunchOptions, Settings};
-use crate::projection::{DeviceTerms, Note, Severity};
+use crate::projection::{Category, DeviceTerms, Note, Severity};
 use crate::quality::Quality;
 use crate::speed::Speed;
 use crate::units::Bytes;
@@ -130,6 +130,18 @@ impl DeviceReport {
     /// Sum of this plan's terms.
     pub fn total(&self) -> Bytes {
         self.terms.total()
+    }
+
+    /// What of the margin is counted as overhead already, and so not kept free beside it.
+    pub fn overhead_in_margin(&self) -> Bytes {
+        if self.margin == Bytes::ZERO {
+            return Bytes::ZERO;
+        }
+        let overhead = self.terms.terms.iter();
+        overhead
+            .filter(|term| term.category == Category::Overhead)
+            .map(|term| term.bytes)
+            .sum()
     }
 
     /// In use by programs that nobody planned.

@@ -116,22 +116,52 @@ pub(crate) fn curve(key: &SweepKey, memo: &Memo) -> Curve {
         settings,
     };
     let launch = LaunchOptions::default();
-    let points = values(setting, &scope, axis.logarithmic)
-        .into_iter()
-        .filter_map(|value| {
-            let mut settings = settings.clone();
-            settings.insert(axis.setting.to_owned(), Value::Integer(value));
-            let report = report(&basis.request(&settings, &launch), memo).ok()?;
-            let empty = report
-                .devices
-                .iter()
-                .all(|device| device.total() == Bytes::ZERO);
-            (!empty).then(|| point(value, &report))
-        })
-        .collect();
+    let at = |value: i64| {
+        let mut settings = settings.clone();
+        settings.insert(axis.setting.to_owned(), Value::Integer(value));
+        let report = report(&basis.request(&settings, &launch), memo).ok()?;
+        let empty = report
+            .devices
+            .iter()
+            .all(|device| device.total() == Bytes::ZERO);
+        (!empty).then(|| point(value, &report))
+    };
+    let values = values(setting, &scope, axis.logarithmic);
+    let mut points: Vec<Point> = values.into_iter().filter_map(at).collect();
+    close_in(&mut points, multiple(setting), at);
     Curve {
         axis: Some(*axis),
         points,
+    }
+}
+
+/// Adds points where a device becomes full until the last value before that and the first after it are one step apart.
+fn close_in(points: &mut Vec<Point>, step: i64, at: impl Fn(i64) -> Option<Point>) {
+    let devices = points.first().map_or(0, |point| point.devices.len());
+    for device in 0..devices {
+        let over = |point: &Point| {
+            let device = point.devices.get(device);
+            device.is_some_and(|device| device.total() > device.capacity)
+        };
+        loop {
+            let mut pairs = points.windows(2).enumerate();
+            let passes = pairs.find_map(|(place, pair)| match pair {
+                [before, after] if !over(before) && over(after) => {
+                    Some((place, before.value, after.value))
+                }
+                _ => None,
+            });
+            let Some((place, low, high)) = passes else {
+                break;
+            };
+            let steps = high.saturating_sub(low) / step;
+            if steps < 2 {
+                break;
+            }
+            let middle = (low / step + steps / 2).saturating_mul(step);
+            let Some(point) = at(middle) else { break };
+            points.insert(place + 1, point);
+        }
     }
 }
 
@@ -152,16 +182,24 @@ fn point(value: i64, report: &Report) -> Point {
     }
 }
 
+/// What values are multiples of.
+fn multiple(setting: &Setting) -> i64 {
+    match setting.kind {
+        Kind::Integer {
+            step: Step::By(multiple) | Step::Logarithmic { multiple },
+            ..
+        } => multiple.max(1),
+        _ => 1,
+    }
+}
+
 /// Values that a sweep visits: the setting's bounds and what lies between, snapped as its slider snaps.
 fn values(setting: &Setting, scope: &Scope<'_>, logarithmic: bool) -> Vec<i64> {
-    let Kind::Integer { bounds, step, .. } = setting.kind else {
+    let Kind::Integer { bounds, .. } = setting.kind else {
         return Vec::new();
     };
     let (low, high) = bounds(scope);
-    let multiple = match step {
-        Step::By(step) => step.max(1),
-        Step::Logarithmic { multiple } => multiple.max(1),
-    };
+    let multiple = multiple(setting);
     let first = if logarithmic { low.max(multiple) } else { low };
     if high <= first {
         return vec![first];
@@ -207,9 +245,8 @@ pub(crate) fn crossing(curve: &Curve, device: usize) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_crossing_lies_between_its_neighbours() {
-        let at = |value: i64, gib: u64| Point {
+    fn at(value: i64, gib: u64) -> Point {
+        Point {
             value,
             verdict: Verdict::Fits,
             devices: vec![DevicePoint {
@@ -218,7 +255,30 @@ mod tests {
                 in_use: Bytes::from_gib(1),
                 categories: vec![(Category::Weights, Bytes::from_gib(gib))],
             }],
-        };
+        }
+    }
+
+    #[test]
+    fn the_last_value_before_it_is_full_is_found() {
+        // Up to 9 GiB there is room: 1 GiB per 1,000, so the last multiple of 256 is 8,960.
+        let grows = |value: i64| at(value, u64::try_from(value).unwrap().div_ceil(1_000));
+        for far in [10_240, 65_536, 1_000_000] {
+            let mut points = vec![grows(256), grows(4_096), grows(far)];
+            close_in(&mut points, 256, |value| Some(grows(value)));
+            let values: Vec<i64> = points.iter().map(|point| point.value).collect();
+            assert!(values.is_sorted(), "{values:?}");
+            let place = values.iter().position(|value| *value == 8_960).unwrap();
+            assert_eq!(values.get(place + 1), Some(&9_216), "{values:?}");
+            assert!(values.len() < 20, "{values:?}");
+        }
+        // What never gets full gets no further points.
+        let mut points = vec![grows(256), grows(4_096)];
+        close_in(&mut points, 256, |value| Some(grows(value)));
+        assert_eq!(points.len(), 2);
+    }
+
+    #[test]
+    fn the_crossing_lies_between_its_neighbours() {
         let curve = Curve {
             axis: None,
             points: vec![at(0, 5), at(100, 7), at(200, 11)],

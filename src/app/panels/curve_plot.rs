@@ -29,6 +29,8 @@ pub(super) struct Shown<'a> {
     pub(super) current: Option<i64>,
     /// What is to be kept free on the device.
     pub(super) kept_free: Bytes,
+    /// What of the margin the overhead takes already.
+    pub(super) overhead: Bytes,
 }
 
 impl Shown<'_> {
@@ -240,7 +242,13 @@ fn margin_line(plot: &mut PlotUi<'_>, shown: &Shown<'_>, line: f64, top: f64) {
             .allow_hover(false),
     );
     let kept = shown.kept_free.to_string();
-    let text = RichText::new(fill(shown.texts.kept_free, &[("size", &kept)]))
+    let overhead = shown.overhead.to_string();
+    let words = if shown.overhead == Bytes::ZERO {
+        shown.texts.kept_free
+    } else {
+        shown.texts.kept_free_beside
+    };
+    let text = RichText::new(fill(words, &[("size", &kept), ("overhead", &overhead)]))
         .text_style(theme::small())
         .color(weak)
         .background_color(shown.tokens.canvas);

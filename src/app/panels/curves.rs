@@ -10,7 +10,7 @@ use crate::app::theme::{GRID, Tokens};
 use crate::app::widgets::{self, DropDown};
 use crate::engine::{self, Axis, Engine, setting};
 use crate::plan::{Plan, Value};
-use crate::report::Report;
+use crate::report::{DeviceReport, Report};
 use crate::units::Bytes;
 
 use super::context::Picture;
@@ -62,6 +62,10 @@ pub(super) fn curves(
             device,
             current: current(report, axis),
             kept_free: kept_free(report, device),
+            overhead: report
+                .devices
+                .get(device)
+                .map_or(Bytes::ZERO, DeviceReport::overhead_in_margin),
         };
         if let Some(value) = plot(ui, &shown).filter(|_| fresh) {
             plan.settings

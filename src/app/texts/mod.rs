@@ -341,6 +341,7 @@ pub struct Texts {
     pub capacity: &'static str,
     pub now: &'static str,
     pub kept_free: &'static str,
+    pub kept_free_beside: &'static str,
     pub crossing: &'static str,
     pub crossing_at: &'static str,
     pub click_to_set: &'static str,
