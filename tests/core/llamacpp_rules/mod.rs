@@ -366,3 +366,28 @@ fn buffers(device: &DeviceTerms) -> Bytes {
     let own = terms.filter(|term| term.category != Category::Overhead);
     own.map(|term| term.bytes).sum()
 }
+
+#[test]
+fn a_fit_that_gives_up_does_not_deny_what_it_did() {
+    let (model, machine) = (model("Qwen2.5-0.5B-Instruct"), {
+        let mut machine = cards(1, 4);
+        // Next to nothing is free, as beside another plan.
+        if let Some(gpu) = machine.gpus.first_mut() {
+            gpu.memory.in_use = gpu.memory.usable.saturating_sub(Bytes::from_mib(600));
+        }
+        machine
+    });
+    let settings = settings([("n_gpu_layers", text("all"))]);
+    let outcome = LlamaCpp.project(&Inputs {
+        model: &model,
+        draft: None,
+        machine: &machine,
+        settings: &settings,
+        margin: Margin::DEFAULT,
+        memo: &Memo::default(),
+    });
+    let said = |code: &str| outcome.notes.iter().find(|note| note.code == code);
+    assert!(said("context-fitted").is_some());
+    let message = &said("fit-gives-up").unwrap().message;
+    assert!(message.contains("even with the context"), "{message}");
+}

@@ -220,14 +220,14 @@ fn remark(fitted: &Fitted, limits: &Limits, asked: u64, notes: &mut Vec<Note>) {
         );
     }
     if fitted.status == Status::Failure && !limits.free.is_empty() {
-        notes.push(
-            Note::warning(
-                "fit-gives-up",
-                "Not everything fits, and the engine's own fit changes nothing where layers, split or overrides are given: \
-                 it tries to load the plan as it is.",
-            )
-            .on("n_gpu_layers"),
-        );
+        let message = if context.is_some_and(|tokens| tokens < asked) {
+            "Not everything fits even with the context that the engine reduces it to, and its own fit moves no layers \
+             where layers, split or overrides are given: it tries to load the rest of the plan as it is."
+        } else {
+            "Not everything fits, and the engine's own fit changes nothing where layers, split or overrides are given: \
+             it tries to load the plan as it is."
+        };
+        notes.push(Note::warning("fit-gives-up", message).on("n_gpu_layers"));
     }
     let all = u64::from(limits.blocks) + 1;
     if let Some(devices) = &fitted.candidate.layers {
