@@ -8,7 +8,7 @@ use crate::engine::launch::{
 };
 use crate::engine::llamacpp::base;
 use crate::engine::setting::Scope;
-use crate::plan::{Settings, Value};
+use crate::plan::{LaunchOptions, Settings, Value};
 use crate::units::MIB;
 
 /// Where the server listens unless told otherwise (`envconfig/config.go`, v0.33.0-rc2).
@@ -318,6 +318,13 @@ fn remark(inputs: &LaunchInputs<'_>, launch: &mut Launch) {
         }
     }
     let here = takes_files(launch);
+    if relative(launch, options) {
+        launch.remarks.push(
+            "Some of its files are named by relative paths: they count from the plan's folder, so keep the Modelfile, or \
+             run this, there."
+                .to_owned(),
+        );
+    }
     let missing = &mut launch.not_expressible;
     if options.api_key_env.is_some() {
         missing
@@ -343,6 +350,24 @@ fn remark(inputs: &LaunchInputs<'_>, launch: &mut Launch) {
     if !options.control_vector_paths.is_empty() {
         missing.push("control vectors: Ollama has none".to_owned());
     }
+}
+
+/// Some path in the Modelfile counts from its folder (`cmd/cmd.go`, v0.33.0-rc2).
+fn relative(launch: &Launch, options: &LaunchOptions) -> bool {
+    let is_relative = |path: &str| {
+        let bytes = path.as_bytes();
+        let drive = bytes.first().is_some_and(u8::is_ascii_alphabetic);
+        !(path.starts_with(['/', '\\', '~']) || drive && bytes.get(1) == Some(&b':'))
+    };
+    let model = match &launch.model_source {
+        ModelSource::Path(path) => Some(path),
+        ModelSource::Asked | ModelSource::Repository(_) => None,
+    };
+    let projector = options.mmproj_path.as_ref();
+    let projector = projector.filter(|_| takes_files(launch));
+    let all = model.into_iter().chain(projector);
+    let mut all = all.chain(&options.lora_paths);
+    all.any(|path| is_relative(path))
 }
 
 fn text<'a>(settings: &'a Settings, name: &str) -> Option<&'a str> {

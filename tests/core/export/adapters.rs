@@ -21,6 +21,12 @@ fn adapters_are_lines_of_their_own() {
         "{:?}",
         launch.not_expressible
     );
+    let relative = |launch: &plimsoll::engine::launch::Launch| {
+        launch.remarks.concat().contains("named by relative paths")
+    };
+    assert!(relative(&launch));
+    let whole = Case::of("ollama", "").model_path("/models/a.gguf");
+    assert!(!relative(&whole.launch()));
     // They were not read here.
     let unread = launch
         .remarks
