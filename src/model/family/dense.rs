@@ -3,7 +3,7 @@
 use super::base;
 use crate::model::config::{Config, Error, Limit};
 use crate::model::mixer::{Attention, QkNorm, Reach};
-use crate::model::{Dense, FeedForward, Mixer, Model, Norm, Norms, Positions};
+use crate::model::{Activation, Dense, FeedForward, Mixer, Model, Norm, Norms, Positions};
 
 /// Model and attention with their usual fields.
 fn start(config: &Config<'_>, tied: bool) -> Result<(Model, Attention), Error> {
@@ -269,4 +269,24 @@ pub(super) fn stablelm(config: &Config<'_>) -> Result<Model, Error> {
         ..Norms::before(Norm::LayerNormWithBias)
     };
     finish(config, model, attention, norms)
+}
+
+/// StarCoder2: biases and layer norms, a network without a gate.
+pub(super) fn starcoder2(config: &Config<'_>) -> Result<Model, Error> {
+    // The defaults of transformers' Starcoder2Config.
+    let (mut model, mut attention) = start(config, true)?;
+    let bias = config.flag("use_bias", true)?;
+    attention.qkv_bias = bias;
+    attention.o_bias = bias;
+    attention.reach = base::window(config, &model)?;
+    let network = FeedForward::Dense(Dense {
+        intermediate_size: config.size("intermediate_size", Limit::Width)?,
+        gated: false,
+        bias,
+    });
+    model.activation = Activation::Gelu;
+    let norms = Norms::before(Norm::LayerNormWithBias);
+    model.final_norm = norms.kind;
+    model.layers = base::uniform(base::depth(config)?, attention, &network, norms);
+    Ok(model)
 }

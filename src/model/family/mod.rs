@@ -11,6 +11,7 @@ mod generic;
 mod hunyuan;
 mod hybrid;
 mod kimi;
+mod ling;
 mod mixture;
 mod nemotron;
 mod other;
@@ -53,6 +54,7 @@ const FAMILIES: &[(&[&str], Read)] = &[
     (&["ernie4_5"], ernie::dense),
     (&["hunyuan_v1_dense"], hunyuan::dense),
     (&["stablelm"], dense::stablelm),
+    (&["starcoder2"], dense::starcoder2),
     (&["nemotron-nas"], nemotron::nas),
     (&["gemma2"], gemma::gemma2),
     (&["gemma3_text"], gemma::gemma3),
@@ -66,6 +68,7 @@ const FAMILIES: &[(&[&str], Read)] = &[
     (&["gpt_oss"], mixture::gpt_oss),
     (&["glm4_moe"], mixture::glm4_moe),
     (&["dots1"], mixture::dots1),
+    (&["bailing_moe", "bailing_moe_v2"], ling::read),
     (&["ernie4_5_moe"], ernie::mixture),
     (&["hunyuan_v1_moe"], hunyuan::mixture),
     (&["minimax_m2"], mixture::minimax_m2),

@@ -1,5 +1,6 @@
 //! Which of llama.cpp's architectures a model is converted to (`general.architecture`).
 
+use crate::model::mixer::QkNorm;
 use crate::model::{FeedForward, Mixer, Model};
 
 /// An architecture of llama.cpp (`llm_arch` in `src/llama-arch.h`, 0.6.0-dev).
@@ -113,6 +114,10 @@ pub enum Architecture {
     Dots1,
     /// Qwen1.5-MoE and Qwen2 with experts.
     Qwen2Moe,
+    /// Ling and Ring of the second generation.
+    BailingMoe2,
+    /// StarCoder2.
+    StarCoder2,
     /// None of these: what the file or configuration calls it is the model's type.
     Unknown,
 }
@@ -206,6 +211,8 @@ impl Architecture {
             "exaone4" => Self::Exaone4,
             "olmoe" => Self::Olmoe,
             "dots1" => Self::Dots1,
+            "bailing_moe" | "bailing_moe_v2" if has_query_norms(model) => Self::BailingMoe2,
+            "starcoder2" => Self::StarCoder2,
             "qwen2_moe" => Self::Qwen2Moe,
             _ => return None,
         })
@@ -267,6 +274,8 @@ impl Architecture {
             Self::Exaone4 => "exaone4",
             Self::Olmoe => "olmoe",
             Self::Dots1 => "dots1",
+            Self::BailingMoe2 => "bailingmoe2",
+            Self::StarCoder2 => "starcoder2",
             Self::Qwen2Moe => "qwen2moe",
         }
     }
@@ -310,6 +319,15 @@ impl Architecture {
             Self::GraniteHybrid | Self::NemotronH | Self::NemotronHMoe | Self::KimiK3 | Self::Deci
         )
     }
+}
+
+/// Whether queries and keys are normalized, which the first generation of Ling does not do.
+fn has_query_norms(model: &Model) -> bool {
+    let mut mixers = model.layers.iter().map(|layer| &layer.mixer);
+    mixers.any(|mixer| {
+        let attention = mixer.attention();
+        attention.is_some_and(|attention| attention.qk_norm != QkNorm::None)
+    })
 }
 
 fn has_experts(model: &Model) -> bool {

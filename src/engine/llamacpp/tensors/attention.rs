@@ -37,10 +37,10 @@ pub(super) fn grouped(build: &mut Build<'_>, heads: &Attention) {
     }
 }
 
-/// Phi-3's checkpoints, and ChatGLM's own but not their conversion for transformers, hold one matrix for all three.
+/// Phi-3's checkpoints, those of Ling 2, and ChatGLM's own but not their conversion for transformers, hold one matrix for all three.
 fn fuses_projections(build: &Build<'_>) -> bool {
     match build.architecture {
-        Architecture::Phi3 => true,
+        Architecture::Phi3 | Architecture::BailingMoe2 => true,
         Architecture::ChatGlm => build.model.model_type == "chatglm",
         _ => false,
     }

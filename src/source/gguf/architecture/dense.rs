@@ -137,6 +137,11 @@ pub(super) const ALL: &[Architecture] = &[
         fields: &[],
     },
     Architecture {
+        name: "starcoder2",
+        model_type: Rule::Word("starcoder2"),
+        fields: &[("use_bias", Rule::Of(super::rule::attention_bias))],
+    },
+    Architecture {
         name: "stablelm",
         model_type: Rule::Word("stablelm"),
         fields: &[

@@ -38,6 +38,23 @@ pub(super) const ALL: &[Architecture] = &[
         fields: &[],
     },
     Architecture {
+        name: "bailingmoe2",
+        model_type: Rule::Word("bailing_moe"),
+        fields: &[
+            ("use_qkv_bias", Rule::Of(rule::attention_bias)),
+            ("use_bias", Rule::Has("attn_output.bias")),
+            ("num_shared_experts", Rule::Number("expert_shared_count")),
+            (
+                "moe_shared_expert_intermediate_size",
+                Rule::Number("expert_shared_feed_forward_length"),
+            ),
+            (
+                "moe_router_enable_expert_bias",
+                Rule::Has("exp_probs_b.bias"),
+            ),
+        ],
+    },
+    Architecture {
         name: "ernie4_5-moe",
         model_type: Rule::Word("ernie4_5_moe"),
         fields: &[

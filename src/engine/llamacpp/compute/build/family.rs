@@ -78,8 +78,14 @@ fn known_family(plan: &GraphPlan) -> Option<Family> {
 }
 
 /// Architectures whose graphs have operations, or an order of them, that no measured graph has: the gate of Qwen2's
-/// shared expert, norms behind the rotation, corrected softmax scores.
-const UNMEASURED: [&str; 4] = ["qwen2moe", "hunyuan-dense", "hunyuan-moe", "ernie4_5-moe"];
+/// shared expert, norms behind the rotation, corrected softmax scores, a network without a gate behind layer norms.
+const UNMEASURED: [&str; 5] = [
+    "qwen2moe",
+    "hunyuan-dense",
+    "hunyuan-moe",
+    "ernie4_5-moe",
+    "starcoder2",
+];
 
 /// Whether the architecture has its own graph here, of operations that were measured in it or in another.
 pub(in crate::engine::llamacpp::compute) fn exactness(plan: &GraphPlan) -> Exactness {
@@ -112,7 +118,8 @@ fn style(plan: &GraphPlan) -> Option<Style> {
         },
         "llama" | "qwen3moe" | "mistral3" | "ernie4_5-moe" => softmax,
         "qwen2" | "qwen3" | "glm4moe" | "smollm3" | "deci" | "chatglm" | "internlm2"
-        | "baichuan" | "stablelm" | "seed_oss" | "ernie4_5" | "dots1" => bare,
+        | "baichuan" | "stablelm" | "seed_oss" | "ernie4_5" | "dots1" | "bailingmoe2"
+        | "starcoder2" => bare,
         "qwen2moe" | "olmoe" => Style {
             routing: Some(SOFTMAX),
             ..bare
