@@ -52,6 +52,8 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
             &model.title,
             model.repository.as_deref().unwrap_or_default(),
             model.quant.as_deref().unwrap_or_default(),
+            model.role.name(),
+            &shelves(model),
         ]
         .join(" ");
         options.list.matches(&words)
@@ -80,26 +82,34 @@ pub(super) fn run(options: &Options) -> Result<Answer, Failure> {
 fn text(library: &Library, models: &[&Found]) -> String {
     let mut table = Table::new(&["title", "what", "form", ">size", "where", "path"]);
     for model in models {
-        let mut shelves: Vec<&str> = model.places.iter().map(|place| place.library).collect();
-        shelves.dedup();
         table.row([
             one_line(&model.title),
             model.role.name().to_owned(),
             one_line(model.quant.as_deref().unwrap_or_default()),
             model.bytes.to_string(),
-            shelves.join(", "),
+            shelves(model),
             one_line(&model.path.to_string_lossy()),
         ]);
     }
-    let mut text = if models.is_empty() {
-        "no models found on this computer\n".to_owned()
-    } else {
-        table.text()
+    let mut text = match (models.is_empty(), library.models.len()) {
+        (true, 0) => "no models found on this computer\n".to_owned(),
+        (true, 1) => "the model found on this computer has not all of these words\n".to_owned(),
+        (true, count) => {
+            format!("of {count} models found on this computer none has all of these words\n")
+        }
+        (false, _) => table.text(),
     };
     if library.stopped {
         text.push_str("there is more than can be listed\n");
     }
     text
+}
+
+/// The programs that keep a model, as the column names them.
+fn shelves(model: &Found) -> String {
+    let mut shelves: Vec<&str> = model.places.iter().map(|place| place.library).collect();
+    shelves.dedup();
+    shelves.join(", ")
 }
 
 fn found(model: &Found) -> Value {

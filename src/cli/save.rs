@@ -90,6 +90,9 @@ fn reference(source: &str, catalog: &ModelCatalog) -> Result<ModelRef, Failure> 
 fn failure(error: SaveError) -> Failure {
     match error {
         SaveError::Store(error) => Failure::io(error),
+        SaveError::Taken { id } => Failure::input(anyhow!(
+            "there is a model preset `{id}` already; choose another id, or replace it with --force"
+        )),
         other => Failure::input(other),
     }
 }

@@ -105,6 +105,15 @@ fn models_of_this_computer_are_listed() {
     assert_eq!(list["broken"].as_array().map(Vec::len), Some(2));
     let found = at_home(home.path(), &["models", "--local", "tiny", "--json"]);
     assert_eq!(out(&found).matches("\"kind\"").count(), 1);
+    // The program that keeps it counts as a word of it, and that no row has the words is not that there are none.
+    let kept = at_home(home.path(), &["models", "--local", "lm", "studio"]);
+    assert!(out(&kept).contains("Tiny-Q4_K_M"), "{}", out(&kept));
+    let none = at_home(home.path(), &["models", "--local", "absent"]);
+    assert!(
+        out(&none).contains("has not all of these words"),
+        "{}",
+        out(&none)
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -133,7 +142,7 @@ fn models_become_presets_and_broken_presets_are_told() {
     assert!(presets.join("mine.toml").is_file());
     let again = at_home(home.path(), &["models", "save", model, "--id", "mine"]);
     assert_eq!(code(&again), 2);
-    assert!(err(&again).contains("already"), "{}", err(&again));
+    assert!(err(&again).contains("--force"), "{}", err(&again));
     let forced = at_home(
         home.path(),
         &["models", "save", model, "--id", "mine", "--force"],
