@@ -153,8 +153,13 @@ pub(super) fn choices(listing: &Listing, json: bool) -> Result<Answer, Failure> 
             0 => role(choice.role).to_owned(),
             missing => format!("{}, {missing} files missing", role(choice.role)),
         };
+        // Labels mean models; what comes with one goes by its file.
+        let name = match choice.role {
+            Role::Model => &choice.label,
+            Role::Projector | Role::Draft | Role::Imatrix => first,
+        };
         table.row([
-            one_line(&choice.label),
+            one_line(name),
             what,
             format!("{:.2}", Bytes::new(choice.bytes).as_gib()),
             choice.files.len().to_string(),
@@ -198,6 +203,8 @@ fn failure(error: Error) -> Failure {
         | Error::NoModel { .. }
         | Error::Several { .. }
         | Error::NoChoice { .. }
+        | Error::SeveralOfOne { .. }
+        | Error::OfBeside { .. }
         | Error::Model(_) => Failure::input(error),
         _ => Failure::io(error),
     }

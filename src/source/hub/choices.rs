@@ -26,6 +26,13 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// The quantization in its name, which others may have too; else its name.
+    pub(super) fn quantization(&self) -> String {
+        let first = self.files.first().map(String::as_str).unwrap_or_default();
+        let (prefix, _) = split(stem(first, ".gguf").unwrap_or(first));
+        label(prefix)
+    }
+
     /// The folder of its files, with a slash at its end where it is not the repository's own.
     pub(super) fn folder(&self) -> &str {
         let first = self.files.first().map(String::as_str).unwrap_or_default();

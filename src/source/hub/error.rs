@@ -263,6 +263,32 @@ pub enum Error {
         /// The choices.
         choices: String,
     },
+    /// A quantization that several files have.
+    #[error("{repository} has {count} files of {wanted}; name one of them: {choices}")]
+    SeveralOfOne {
+        /// "owner/name".
+        repository: String,
+        /// How many.
+        count: usize,
+        /// As given.
+        wanted: String,
+        /// Those.
+        choices: String,
+    },
+    /// A quantization that only what comes with a model has.
+    #[error(
+        "{repository} has no model of {wanted}, only {file}, which comes with one; it has {choices}"
+    )]
+    OfBeside {
+        /// "owner/name".
+        repository: String,
+        /// As given.
+        wanted: String,
+        /// What has it.
+        file: String,
+        /// The models.
+        choices: String,
+    },
     /// Not read before, and not now.
     #[error(
         "{what} is not in the cache: press Fetch in the window, or run `plimsoll inspect {repository}`, which reads its \

@@ -75,11 +75,37 @@ impl Listing {
                     .iter()
                     .find(|choice| choice.files.iter().any(last))
             });
-        found.ok_or_else(|| Error::NoChoice {
-            repository: self.repository.clone(),
+        found.ok_or_else(|| self.no_choice(wanted))
+    }
+
+    /// Why none is meant: several are of that quantization, it is that of what comes with a model, or there is none.
+    fn no_choice(&self, wanted: &str) -> Error {
+        let repository = self.repository.clone();
+        let is_wanted = |choice: &&Choice| choice.quantization().eq_ignore_ascii_case(wanted);
+        let same: Vec<&Choice> = self.models().filter(is_wanted).collect();
+        if same.len() > 1 {
+            let labels: Vec<&str> = same.iter().map(|choice| choice.label.as_str()).collect();
+            return Error::SeveralOfOne {
+                repository,
+                count: same.len(),
+                wanted: quoted(wanted),
+                choices: labels.join(", "),
+            };
+        }
+        let beside = self.choices.iter().find(is_wanted);
+        if let Some(file) = beside.and_then(|choice| choice.files.first()) {
+            return Error::OfBeside {
+                repository,
+                wanted: quoted(wanted),
+                file: file.clone(),
+                choices: self.labels(),
+            };
+        }
+        Error::NoChoice {
+            repository,
             wanted: quoted(wanted),
             choices: self.labels(),
-        })
+        }
     }
 
     fn only(&self) -> Result<&Choice, Error> {

@@ -161,6 +161,28 @@ fn sizes_may_come_in_pages() {
     );
 }
 
+/// A quantization of two files, or of a projector alone, is told apart from one that is not there.
+#[test]
+fn a_name_that_means_none_or_several_says_so() {
+    let files = Files::from([
+        ("a-Q4_K_M.gguf", bytes(100)),
+        ("b-Q4_K_M.gguf", bytes(200)),
+        ("a-Q8_0.gguf", bytes(300)),
+        ("mmproj-F16.gguf", bytes(50)),
+    ]);
+    let server = Server::start(move |asked| answer(asked, &files));
+    let listing = list_of(&hub(&server, &[]), "o/r").unwrap();
+    let several = listing.find(Some("q4_k_m")).unwrap_err();
+    says(
+        &several,
+        &["2 files of q4_k_m", "name one of them: a-Q4_K_M, b-Q4_K_M"],
+    );
+    let beside = listing.find(Some("F16")).unwrap_err();
+    says(&beside, &["no model of F16, only mmproj-F16.gguf"]);
+    assert!(listing.find(Some("mmproj-F16.gguf")).is_ok());
+    assert!(listing.find(Some("b-Q4_K_M")).is_ok());
+}
+
 #[test]
 fn a_proxy_is_used_where_the_environment_names_one() {
     let files = Files::from([("m-Q4_0.gguf", bytes(100))]);
