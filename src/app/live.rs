@@ -232,12 +232,13 @@ fn launch(
         repository: subject.repository.as_deref(),
         file: plan.model.file.as_deref(),
         revision: plan.model.revision.as_deref(),
-        opened: launch::opened(&plan.model, model),
+        opened: launch::opened(&plan.model, model).as_deref(),
         opened_draft: plan
             .draft
             .as_ref()
             .zip(subject.draft.as_deref())
-            .and_then(|(reference, draft)| launch::opened(reference, draft)),
+            .and_then(|(reference, draft)| launch::opened(reference, draft))
+            .as_deref(),
     });
     let export = Export {
         plan,

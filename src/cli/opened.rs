@@ -1,5 +1,6 @@
 //! A plan with what it refers to.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -189,13 +190,13 @@ impl Opened {
             repository: self.repository.as_deref(),
             file: self.plan.model.file.as_deref(),
             revision: self.plan.model.revision.as_deref(),
-            opened: launch::opened(&self.plan.model, &self.model),
-            opened_draft: self.draft_file(),
+            opened: launch::opened(&self.plan.model, &self.model).as_deref(),
+            opened_draft: self.draft_file().as_deref(),
         }))
     }
 
     /// The file that what drafts was opened from.
-    fn draft_file(&self) -> Option<&str> {
+    fn draft_file(&self) -> Option<Cow<'_, str>> {
         launch::opened(self.plan.draft.as_ref()?, self.draft.as_ref()?)
     }
 

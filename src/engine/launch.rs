@@ -1,5 +1,8 @@
 //! The steps that start an engine as planned, as data; `export` writes them for a target.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use crate::hardware::{Machine, Vendor};
 use crate::model::{Container, Model};
 use crate::plan::{LaunchOptions, ModelRef, Settings, Value};
@@ -37,17 +40,19 @@ pub struct LaunchInputs<'a> {
     pub opened_draft: Option<&'a str>,
 }
 
-/// The GGUF file on this computer that a plan's model was opened from.
-pub fn opened<'a>(reference: &'a ModelRef, model: &Model) -> Option<&'a str> {
-    let is_gguf = |name: &&str| {
-        let end = name.len().checked_sub(".gguf".len());
-        let end = end.and_then(|start| name.get(start..));
-        end.is_some_and(|end| end.eq_ignore_ascii_case(".gguf"))
+/// The GGUF file on this computer that a plan's model was opened from: by the plan's own path where that names it, in
+/// the folder that the plan names, or where a preset keeps it.
+pub fn opened<'a>(reference: &ModelRef, model: &'a Model) -> Option<Cow<'a, str>> {
+    let file = model.checkpoint.as_ref()?.file.as_deref()?;
+    let (Some(path), Some(name)) = (&reference.path, Path::new(file).file_name()) else {
+        return Some(Cow::Borrowed(file));
     };
-    let checkpoint = model.checkpoint.as_ref()?;
-    let path = reference.path.as_deref();
-    path.filter(is_gguf)
-        .filter(|_| checkpoint.container == Container::Gguf)
+    let own = Path::new(path);
+    if own.file_name() == Some(name) {
+        return Some(Cow::Owned(path.clone()));
+    }
+    let inside = own.join(name);
+    inside.to_str().map(|inside| Cow::Owned(inside.to_owned()))
 }
 
 /// The first part of a split file, which is what engines are given, by the name of any (`llama_split_path`,

@@ -22,6 +22,8 @@ pub struct Checkpoint {
     pub bytes: Bytes,
     /// Blocks that their names count ("blk.31.attn_q.weight": 32, the first being 0).
     pub blocks: u32,
+    /// Path of the GGUF file on this computer that it was read from. The same tensors are the same wherever they lie.
+    pub file: Option<String>,
     fingerprint: u64,
 }
 
@@ -164,6 +166,7 @@ impl Checkpoint {
                 .map(|block| block + 1)
                 .max()
                 .unwrap_or(0),
+            file: None,
             fingerprint: hasher.finish(),
             tensors,
         }

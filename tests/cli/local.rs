@@ -160,3 +160,46 @@ fn models_become_presets_and_broken_presets_are_told() {
     let path = list["broken"][0]["path"].as_str().expect("a text");
     assert!(path.ends_with("bad.toml"), "{list}");
 }
+
+/// Where a model's file is known, every target names it: of a preset that was saved from it, and of a blob without an
+/// ending.
+#[cfg(target_os = "linux")]
+#[test]
+fn launches_name_the_file_that_is_known() {
+    let home = folder();
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gguf/tiny.gguf");
+    let file = home.path().join("own.gguf");
+    let blob = home.path().join("sha256-0123");
+    fs::copy(tiny, &file).expect("copied");
+    fs::copy(tiny, &blob).expect("copied");
+    let (file, blob) = (file.to_str().expect("text"), blob.to_str().expect("text"));
+    let saved = at_home(home.path(), &["models", "save", file, "--id", "mine"]);
+    assert_eq!(code(&saved), 0, "{}", err(&saved));
+    let plan = home.path().join("plan.toml");
+    for (model, path) in [
+        ("preset = \"mine\"".to_owned(), file),
+        (format!("path = \"{blob}\""), blob),
+    ] {
+        for engine in ["llama.cpp", "ollama"] {
+            let text = format!(
+                "schema = 1\nengine = \"{engine}\"\n[model]\n{model}\n[machine]\nram_mib = 65536\n\
+                 gpus = [ {{ name = \"NVIDIA GeForce RTX 4090\" }} ]\n"
+            );
+            fs::write(&plan, text).expect("written");
+            for exporter in plimsoll::export::for_engine(engine) {
+                let plan = plan.to_str().expect("text");
+                let arguments = ["export", plan, "--target", exporter.id()];
+                let output = at_home(home.path(), &arguments);
+                let text = out(&output);
+                assert_eq!(code(&output), 0, "{}", err(&output));
+                assert!(!text.contains("MODEL:?"), "{text}");
+                let named = text.contains(path) || exporter.id() == "plan";
+                assert!(
+                    named,
+                    "{engine} {}: {path} is not in\n{text}",
+                    exporter.id()
+                );
+            }
+        }
+    }
+}

@@ -81,7 +81,11 @@ pub fn open(path: &Path) -> Result<Gguf, Error> {
         _ => Path::new("."),
     };
     let name = path.file_name().map(|name| name.to_string_lossy());
-    read(&LocalFolder::new(folder), &name.unwrap_or_default())
+    let mut gguf = read(&LocalFolder::new(folder), &name.unwrap_or_default())?;
+    if let Some(own) = Arc::get_mut(&mut gguf.checkpoint) {
+        own.file = path.to_str().map(str::to_owned);
+    }
+    Ok(gguf)
 }
 
 /// Opens a file of a collection, and the other parts where it is one of several; any of the parts may be named.

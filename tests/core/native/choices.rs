@@ -1,5 +1,7 @@
 //! Searching, mending and starting with a file that there is.
 
+use std::sync::Arc;
+
 use plimsoll::accuracy::modelled;
 use plimsoll::advisor::Objective;
 use plimsoll::engine::launch::{LaunchInputs, ModelSource, Word, opened as opened_path};
@@ -8,7 +10,7 @@ use plimsoll::engine::llamacpp::file_type::FileType;
 use plimsoll::engine::ollama::Ollama;
 use plimsoll::engine::setting::{Kind, Scope, find};
 use plimsoll::engine::{Engine, Inputs, Margin, Memo};
-use plimsoll::model::Model;
+use plimsoll::model::{Checkpoint, Model};
 use plimsoll::plan::{FitOptions, LaunchOptions, ModelRef, Settings};
 use plimsoll::report::{Report, Request, fit, report};
 use plimsoll::units::Bytes;
@@ -184,10 +186,43 @@ fn quality_is_by_label_or_by_bits() {
     }
 }
 
+/// The model as read from a file of this path.
+fn lying_at(mut model: Model, path: &str) -> Model {
+    let mut file = Checkpoint::clone(model.checkpoint.as_deref().expect("a file"));
+    file.file = Some(path.to_owned());
+    model.checkpoint = Some(Arc::new(file));
+    model
+}
+
+/// A plan's own path leads, which may count from its folder; a folder with one file is that file, and a preset knows
+/// where its file lies.
+#[test]
+fn the_file_that_was_opened_is_known() {
+    let blob = "/ollama/blobs/sha256-0123";
+    for (reference, file, expected) in [
+        (Some("own.gguf"), "/plans/own.gguf", "own.gguf"),
+        (Some(blob), blob, blob),
+        (Some("models"), "/plans/models/own.gguf", "models/own.gguf"),
+        (None, "/models/own.gguf", "/models/own.gguf"),
+    ] {
+        let model = lying_at(distilled(Some("Q4_K_M")), file);
+        let reference = ModelRef {
+            path: reference.map(str::to_owned),
+            ..ModelRef::default()
+        };
+        let opened = opened_path(&reference, &model);
+        let slashes = opened.map(|path| path.replace('\\', "/"));
+        assert_eq!(slashes.as_deref(), Some(expected), "{file}");
+    }
+}
+
 /// The launch loads what was opened, by its first part.
 #[test]
 fn a_launch_loads_the_file() {
-    let model = distilled(Some("Q4_K_M"));
+    let model = lying_at(
+        distilled(Some("Q4_K_M")),
+        "/models/R1-Q4_K_M-00002-of-00003.gguf",
+    );
     let machine = modelled(&[Bytes::from_gib(24)], (8, 9));
     let reference = ModelRef {
         path: Some("/models/R1-Q4_K_M-00002-of-00003.gguf".to_owned()),
@@ -205,7 +240,7 @@ fn a_launch_loads_the_file() {
             margin: Margin::DEFAULT,
             repository: None,
             file: None,
-            opened: opened_path(&reference, &model),
+            opened: opened_path(&reference, &model).as_deref(),
             revision: None,
             opened_draft: None,
         })
@@ -256,6 +291,7 @@ fn a_draft_has_a_file_of_its_own() {
         memo: &memo,
     });
     assert_eq!(beside.resolved.get("draft_weights"), Some(&text("Q4_K_M")));
+    let draft = lying_at(draft, "/models/draft.gguf");
     let reference = ModelRef {
         path: Some("/models/draft.gguf".to_owned()),
         ..ModelRef::default()
@@ -272,7 +308,7 @@ fn a_draft_has_a_file_of_its_own() {
         file: None,
         opened: None,
         revision: None,
-        opened_draft: opened_path(&reference, &draft),
+        opened_draft: opened_path(&reference, &draft).as_deref(),
     });
     let arguments = &launch.steps[0].arguments;
     let path = Word::Literal("/models/draft.gguf".to_owned());
