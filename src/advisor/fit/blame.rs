@@ -2,7 +2,7 @@
 
 use super::explorer::Explorer;
 use super::search::{Checked, checked, fullest};
-use super::{FitRequest, Impossible, ladder};
+use super::{Choice, FitRequest, Impossible, ladder};
 use crate::engine::search::pinned_choices;
 use crate::engine::setting;
 use crate::plan::{Settings, Value};
@@ -98,10 +98,11 @@ fn gives(request: &FitRequest<'_>, pin: &str, found: &Checked) -> Impossible {
                 (before.abs_diff(*after), "more")
             };
             format!(
-                "Nothing fits with `{pin}` pinned to {}: it would have to be {}, {} {word}.",
+                "Nothing fits with `{pin}` pinned to {}: it would have to be {}, {} {word}{}.",
                 number(*before),
                 number(*after),
-                grouped(more)
+                grouped(more),
+                beside(request, &change)
             )
         }
         _ => format!(
@@ -109,6 +110,7 @@ fn gives(request: &FitRequest<'_>, pin: &str, found: &Checked) -> Impossible {
             words(before),
             match (after, instead(request, pin, &change.set)) {
                 (None, Some((name, value))) => format!("give way to `{name}` = {}", written(value)),
+                (Some(_), _) => format!("be {}{}", words(after), beside(request, &change)),
                 _ => format!("be {}", words(after)),
             }
         ),
@@ -132,6 +134,29 @@ fn gives(request: &FitRequest<'_>, pin: &str, found: &Checked) -> Impossible {
         set: change.set,
         gain,
     }
+}
+
+/// What goes with it, where it is a choice of layers: their number follows the weights, the cache and the context.
+fn beside(request: &FitRequest<'_>, change: &Choice) -> String {
+    let placed = |name: &String| {
+        let known = setting::find(request.engine, name);
+        known.is_some_and(|setting| setting.group == setting::Group::Offload)
+    };
+    if !change.set.keys().any(placed) {
+        return String::new();
+    }
+    let figures = &change.figures;
+    let (keys, values) = &figures.cache;
+    let cache = if keys == values {
+        keys.clone()
+    } else {
+        format!("{keys}/{values}")
+    };
+    let context = grouped(figures.context_per_slot);
+    format!(
+        ", with {} weights, a {cache} cache and {context} tokens of context",
+        figures.weights
+    )
 }
 
 /// A setting that says the same in another way and is what fits.

@@ -227,14 +227,33 @@ fn others(
     best: &Choice,
 ) -> Vec<Choice> {
     let mut kept: Vec<Choice> = Vec::new();
-    for found in candidates(reserved, known) {
+    let mut explorer = Explorer::new(reserved);
+    if let Some(explorer) = &mut explorer {
+        explorer.knows(known.clone());
+    }
+    for mut found in candidates(reserved, known) {
         // Most come to what is known already: what is left, which nothing is compared by, is worked out after that.
         let mut other = choice(request, &found, Vec::new());
-        let known = || std::iter::once(best).chain(&kept);
-        if compare::crawls(&other.figures, &best.figures)
-            || known().any(|known| compare::is_no_better(&other.figures, &known.figures))
-        {
+        let is_of_use = |other: &Choice| {
+            let mut known = std::iter::once(best).chain(&kept);
+            !compare::crawls(&other.figures, &best.figures)
+                && !known.any(|known| compare::is_no_better(&other.figures, &known.figures))
+        };
+        if !is_of_use(&other) {
             continue;
+        }
+        // Of its kind it is to be what serves the objective best.
+        let explorer = explorer.as_mut();
+        let furthest =
+            explorer.and_then(|explorer| ladder::furthest(explorer, request.objective, &found));
+        if let Some(furthest) = furthest
+            && projected(request, &furthest).is_some_and(|projected| projected.fits())
+        {
+            let further = choice(request, &furthest, Vec::new());
+            if !is_of_use(&further) {
+                continue;
+            }
+            (found, other) = (furthest, further);
         }
         let Some(projected) = projected(request, &found).filter(Projected::fits) else {
             continue;

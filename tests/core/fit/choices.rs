@@ -324,3 +324,58 @@ fn the_least_that_was_tried_is_named() {
         "{impossible}"
     );
 }
+
+/// Whoever pins the formats of an alternative finds no more of what was asked for.
+#[test]
+fn others_are_the_best_of_their_kind() {
+    for (id, on, objective, written) in [
+        ("Qwen3-8B", SMALL, Objective::Context, &[][..]),
+        (
+            "Qwen3-8B",
+            LARGE,
+            Objective::Context,
+            &[("ctx_size", 8192)][..],
+        ),
+        ("DeepSeek-R1-Distill-Qwen-32B", R1, Objective::Context, &[]),
+    ] {
+        let numbers = written.iter();
+        let mut written: Settings = numbers
+            .map(|(name, value)| ((*name).to_owned(), Value::Integer(*value)))
+            .collect();
+        written.insert("weights".to_owned(), text("Q4_K_M"));
+        let (_, others) = choices(id, on, &written, objective);
+        let (model, machine) = (preset(id), machine(on));
+        assert!(!others.is_empty(), "{id}");
+        for other in others {
+            let mut settings = with(&written, &other);
+            settings.retain(|name, _| {
+                written.contains_key(name)
+                    || ["cache_type_k", "cache_type_v", "weights", "parallel"]
+                        .contains(&name.as_str())
+            });
+            settings.extend(
+                written
+                    .clone()
+                    .into_iter()
+                    .filter(|(name, _)| name != "weights"),
+            );
+            let pinned = names(&["weights", "cache_type_k", "cache_type_v", "parallel"]);
+            let case = Case {
+                model: &model,
+                machine: &machine,
+                settings: &settings,
+                pinned: &pinned,
+            };
+            let best = fitted(&case, objective).figures;
+            let other = other.figures;
+            let of = |figures: &advisor::Figures| match objective {
+                Objective::Context => figures.context_per_slot,
+                _ => figures.slots,
+            };
+            assert!(
+                of(&best) <= of(&other) || best.gpu_layers.0 < other.gpu_layers.0,
+                "{id}: {best:?} instead of {other:?}"
+            );
+        }
+    }
+}

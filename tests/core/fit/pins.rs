@@ -259,3 +259,41 @@ fn what_is_lacking_is_what_a_report_says() {
         assert!(impossible.contains(&said), "{impossible}; {said}");
     }
 }
+
+/// What a number of layers would have to be is the most that any cache of next to no loss leaves on the GPU, and says which.
+#[test]
+fn layers_that_would_have_to_give_give_least() {
+    let on = "ram_mib = 65536\ngpus = [{ name = \"RTX 4090\", in_use_mib = 600 }]";
+    let (model, machine) = (preset("DeepSeek-R1-Distill-Qwen-32B"), machine(on));
+    let word = |word: &str| Value::Text(word.to_owned());
+    let written = Settings::from([
+        ("weights".to_owned(), word("Q4_K_M")),
+        ("n_gpu_layers".to_owned(), word("all")),
+        ("ctx_size".to_owned(), Value::Integer(65_536)),
+        ("parallel".to_owned(), Value::Integer(1)),
+        ("cache_type_k".to_owned(), word("q8_0")),
+        ("cache_type_v".to_owned(), word("q8_0")),
+    ]);
+    let pinned = names(&["weights", "parallel", "n_gpu_layers", "ctx_size"]);
+    let case = Case {
+        model: &model,
+        machine: &machine,
+        settings: &written,
+        pinned: &pinned,
+    };
+    let refused = case.fit(Objective::Context, &Memo::default()).unwrap_err();
+    assert_eq!(refused.pin.as_deref(), Some("n_gpu_layers"));
+    assert!(
+        refused.message.contains("q8_0 cache"),
+        "{}",
+        refused.message
+    );
+    let layers = integer(&refused.set, "n_gpu_layers").unwrap();
+    let at = |layers: i64| {
+        let mut settings = written.clone();
+        settings.insert("n_gpu_layers".to_owned(), Value::Integer(layers));
+        report_of(&case, &settings).verdict
+    };
+    assert_eq!(at(layers), plimsoll::report::Verdict::Fits);
+    assert_ne!(at(layers + 1), plimsoll::report::Verdict::Fits);
+}

@@ -47,6 +47,30 @@ pub(super) fn longest(explorer: &mut Explorer<'_>) -> Option<Found> {
     explorer.refined(&found, Residency::Anywhere)
 }
 
+/// What is found with the longest context in the same formats and with as much on GPUs, where it is a context that is asked
+/// for.
+pub(super) fn furthest(
+    explorer: &mut Explorer<'_>,
+    objective: Objective,
+    found: &Found,
+) -> Option<Found> {
+    found
+        .point
+        .load
+        .filter(|_| objective == Objective::Context)?;
+    let (context, slots) = (found.context(), found.slots());
+    let residency = found.arrangement.probe.residency();
+    let longest = if explorer.space.gpus && residency < Residency::Layers {
+        explorer.longest_as_placed(found, slots, context)?
+    } else {
+        let longest =
+            explorer.longest(&found.point, slots, context, residency, Effort::Possible)?;
+        explorer.refined(&longest, residency)?
+    };
+    let on_gpus = |found: &Found| found.arrangement.probe.gpu_layers.0;
+    (longest.context() > context && on_gpus(&longest) >= on_gpus(found)).then_some(longest)
+}
+
 /// The most bits with everything on GPUs.
 pub(super) fn most_bits_whole(explorer: &mut Explorer<'_>) -> Option<Found> {
     Ladder::new(explorer).most_bits_whole(explorer)
@@ -79,7 +103,14 @@ pub(super) fn nearest(explorer: &mut Explorer<'_>, pin: &str) -> Option<Found> {
                     explorer.refined(&most, Residency::Anywhere)
                 })
         }
-        Role::Other => ladder.anything(explorer),
+        Role::Other => {
+            let found = ladder.anything(explorer)?;
+            Some(if explorer.places_layers(pin) {
+                ladder.with_most_on_gpus(explorer, found)
+            } else {
+                found
+            })
+        }
     }
 }
 
@@ -273,6 +304,27 @@ impl Ladder {
                 loads.find_map(|load| first(explorer, &at_most, caches, *load, Residency::Anywhere))
             })
         })
+    }
+
+    /// The same in the cache format that loses next to nothing and leaves most layers on GPUs.
+    fn with_most_on_gpus(&self, explorer: &mut Explorer<'_>, found: Found) -> Found {
+        let on_gpus = |found: &Found| {
+            let probe = &found.arrangement.probe;
+            (probe.gpu_layers.0, probe.gpu_share)
+        };
+        let mut best = found.clone();
+        for cache in &self.caches {
+            let point = Point {
+                cache: *cache,
+                ..found.point
+            };
+            if let Some(other) = explorer.found(&point, Residency::Anywhere, Effort::Best)
+                && on_gpus(&other) > on_gpus(&best)
+            {
+                best = other;
+            }
+        }
+        best
     }
 
     /// The planned load where it can be had at all, else the shorter of the useful ones.
