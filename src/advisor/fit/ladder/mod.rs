@@ -106,7 +106,7 @@ pub(super) fn nearest(explorer: &mut Explorer<'_>, pin: &str) -> Option<Found> {
         Role::Other => {
             let found = ladder.anything(explorer)?;
             Some(if explorer.places_layers(pin) {
-                ladder.with_most_on_gpus(explorer, found)
+                ladder.with_most_on_gpus(explorer, &found)
             } else {
                 found
             })
@@ -307,7 +307,7 @@ impl Ladder {
     }
 
     /// The same in the cache format that loses next to nothing and leaves most layers on GPUs.
-    fn with_most_on_gpus(&self, explorer: &mut Explorer<'_>, found: Found) -> Found {
+    fn with_most_on_gpus(&self, explorer: &mut Explorer<'_>, found: &Found) -> Found {
         let on_gpus = |found: &Found| {
             let probe = &found.arrangement.probe;
             (probe.gpu_layers.0, probe.gpu_share)
