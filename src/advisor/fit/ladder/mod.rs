@@ -258,17 +258,20 @@ impl Ladder {
         let load = *self.loads.first()?;
         let above = self.weights.told_apart();
         let whole = Residency::Whole;
+        // A context that somebody wrote is a wish; of one that nobody wrote, half is as good.
+        let wished = explorer.space.planned_context.is_some();
+        let useful = if wished { 1 } else { 2 };
         // A good file with a plain cache, then with a smaller one; then a smaller file; then less context.
         first(explorer, &above, &[*plain], load, whole)
             .or_else(|| first(explorer, &above, &self.caches, load, whole))
             .or_else(|| {
-                let mut loads = self.loads.iter().take(2);
+                let mut loads = self.loads.iter().take(useful);
                 loads.find_map(|load| {
                     first(explorer, &self.weights.balanced, &self.caches, *load, whole)
                 })
             })
             .or_else(|| {
-                let mut loads = self.loads.iter();
+                let mut loads = self.loads.iter().take(if wished { 1 } else { usize::MAX });
                 loads.find_map(|load| {
                     first(explorer, &planned, &self.caches, *load, Residency::Layers)
                         .filter(|_| explorer.space.experts)
@@ -277,11 +280,7 @@ impl Ladder {
             .or_else(|| {
                 // Short rather than slow: every token of context is one of memory for layers.
                 let load = self.loads.iter().rev().nth(1).or(self.loads.last())?;
-                let load = if explorer.space.planned_context.is_some() {
-                    self.loads.first()?
-                } else {
-                    load
-                };
+                let load = if wished { self.loads.first()? } else { load };
                 first(explorer, &planned, &[*plain], *load, Residency::Anywhere)
             })
     }
