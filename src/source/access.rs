@@ -138,12 +138,13 @@ impl Collection for LocalFolder {
             .take(ENTRIES)
             .filter_map(|entry| {
                 let entry = entry.ok()?;
-                let metadata = std::fs::metadata(entry.path()).ok()?;
                 let name = entry.file_name().into_string().ok()?;
-                metadata.is_file().then_some(Entry {
-                    name,
-                    bytes: metadata.len(),
-                })
+                let bytes = match std::fs::metadata(entry.path()) {
+                    Ok(metadata) => metadata.is_file().then_some(metadata.len())?,
+                    // A link that leads nowhere is there; why it cannot be read is told where it is read.
+                    Err(_) => entry.file_type().ok()?.is_symlink().then_some(0)?,
+                };
+                Some(Entry { name, bytes })
             })
             .collect();
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));

@@ -273,7 +273,10 @@ fn links_in_a_circle_end() {
     symlink(at("b.safetensors"), at("a.safetensors")).unwrap();
     symlink(at("a.safetensors"), at("b.safetensors")).unwrap();
     symlink(folder.path(), at("model.safetensors")).unwrap();
-    assert!(read().unwrap().checkpoint.is_none());
+    let model = read().unwrap();
+    assert!(model.checkpoint.is_none());
+    let said = model.assumptions.join(" ");
+    assert!(said.contains("a link that leads back to itself"), "{said}");
 }
 
 proptest! {

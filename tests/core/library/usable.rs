@@ -219,6 +219,7 @@ fn links_are_told_as_what_they_are() {
             format!("m/self.gguf: {circle}"),
             format!("m/two.gguf: {circle}"),
             format!("m/model/part.safetensors: {circle}"),
+            format!("m/model: its file part.safetensors cannot be used: {circle}"),
             format!("m/ring: {circle}"),
         ]
     );
