@@ -184,7 +184,6 @@ fn table(best: &Choice, others: &[Choice], shared: bool) -> String {
 
 fn row(name: String, choice: &Choice, shared: bool) -> Vec<String> {
     let figures = &choice.figures;
-    let (keys, values) = &figures.cache;
     let (on_gpus, all) = figures.gpu_layers;
     let gib = |bytes: i64| format!("{:.2} GiB", bytes as f64 / GIB as f64);
     let (host, gpus) = match figures.free.split_last() {
@@ -197,11 +196,7 @@ fn row(name: String, choice: &Choice, shared: bool) -> Vec<String> {
         name,
         figures.weights.clone(),
         format!("{:.2}", figures.bits_per_weight),
-        if keys == values {
-            keys.clone()
-        } else {
-            format!("{keys}/{values}")
-        },
+        figures.cache_word(),
         grouped(figures.context_per_slot),
         figures.slots.to_string(),
         format!("{on_gpus}/{all}"),

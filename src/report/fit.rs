@@ -52,6 +52,9 @@ pub fn fit(
         (None, Some(word)) => word.parse()?,
         (None, None) => Objective::default(),
     };
+    if model.only_weights().is_some() {
+        return Err(FitError::OnlyWeights);
+    }
     let pinned = pinned(request);
     let machine = devices::shared(request.machine, request.beside);
     let inputs = Inputs {
@@ -68,9 +71,6 @@ pub fn fit(
         settings: &open,
         ..inputs
     });
-    if model.only_weights().is_some() {
-        return Err(FitError::OnlyWeights);
-    }
     // A plan that the engine refuses has its reason; another one has nothing to be searched.
     if searchable.is_none() && !engine.project(&inputs).refused {
         return Err(FitError::Unsearched(engine.id()));

@@ -138,20 +138,11 @@ fn gives(request: &FitRequest<'_>, pin: &str, found: &Checked) -> Impossible {
 
 /// What goes with it, where it is a choice of layers: their number follows the weights, the cache and the context.
 fn beside(request: &FitRequest<'_>, change: &Choice) -> String {
-    let placed = |name: &String| {
-        let known = setting::find(request.engine, name);
-        known.is_some_and(|setting| setting.group == setting::Group::Offload)
-    };
-    if !change.set.keys().any(placed) {
+    if !change.set.keys().any(|name| request.places_layers(name)) {
         return String::new();
     }
     let figures = &change.figures;
-    let (keys, values) = &figures.cache;
-    let cache = if keys == values {
-        keys.clone()
-    } else {
-        format!("{keys}/{values}")
-    };
+    let cache = figures.cache_word();
     let context = grouped(figures.context_per_slot);
     format!(
         ", with {} weights, a {cache} cache and {context} tokens of context",

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::FitRequest;
+use crate::engine::Inputs;
 use crate::engine::search::{
     Arrangement, Ask, Bound, Effort, Format, Residency, Space, open_plan, pinned_choices,
 };
-use crate::engine::{Inputs, setting};
 use crate::plan::{Settings, Value};
 use crate::speed::{self, Estimate};
 
@@ -164,12 +164,6 @@ impl<'a> Explorer<'a> {
             Some(_) => Role::Slots,
             None => Role::Other,
         }
-    }
-
-    /// Whether a setting decides what lives where.
-    pub(super) fn places_layers(&self, name: &str) -> bool {
-        let setting = setting::find(self.request.engine, name);
-        setting.is_some_and(|setting| setting.group == setting::Group::Offload)
     }
 
     pub(super) fn is_pinned(&self, name: &str) -> bool {

@@ -30,6 +30,14 @@ pub struct FitRequest<'a> {
     pub objective: Objective,
 }
 
+impl FitRequest<'_> {
+    /// Whether a setting decides what lives where.
+    fn places_layers(&self, name: &str) -> bool {
+        let setting = setting::find(self.engine, name);
+        setting.is_some_and(|setting| setting.group == setting::Group::Offload)
+    }
+}
+
 /// The best settings, and other good ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fitted {
@@ -81,6 +89,18 @@ pub struct Figures {
     pub decode: Option<Estimate>,
     /// Bytes left per device, GPUs in plan order and the host last; the margin not taken off.
     pub free: Vec<i64>,
+}
+
+impl Figures {
+    /// The format of the cache: one word where keys and values have the same, or where there are no values.
+    pub fn cache_word(&self) -> String {
+        let (keys, values) = &self.cache;
+        if keys == values || values.is_empty() {
+            keys.clone()
+        } else {
+            format!("{keys}/{values}")
+        }
+    }
 }
 
 /// Why nothing fits.

@@ -6,7 +6,6 @@ use eframe::egui::{
     TextStyle, Ui, Vec2, WidgetInfo, pos2,
 };
 
-use crate::advisor::Figures;
 use crate::app::command::{Command, Queue};
 use crate::app::fitting::{Answer, Found};
 use crate::app::format;
@@ -98,7 +97,7 @@ fn columns(texts: &Texts, found: &[Found]) -> Vec<Column> {
             found.choice.figures.slots.to_string()
         }),
         column(texts.cache_column, 76.0, |found| {
-            cache(&found.choice.figures)
+            found.choice.figures.cache_word()
         }),
         column(texts.layers_column, 62.0, |found| {
             let (on_gpu, layers) = found.choice.figures.gpu_layers;
@@ -145,16 +144,6 @@ fn narrow(ui: &Ui, columns: &mut [Column], found: &[Found]) {
 fn free(found: &Found) -> String {
     let free = found.report.tightest().map(DeviceReport::free);
     format::gib_difference(free.unwrap_or_default(), 1)
-}
-
-/// Format of the cache: one word where keys and values have the same.
-fn cache(figures: &Figures) -> String {
-    let (keys, values) = &figures.cache;
-    if keys == values || values.is_empty() {
-        keys.clone()
-    } else {
-        format!("{keys}/{values}")
-    }
 }
 
 fn line(ui: &mut Ui, columns: &[Column], height: f32, sense: Sense) -> (Response, Rect) {
@@ -272,7 +261,7 @@ pub(super) fn sentence(texts: &Texts, found: &Found) -> String {
         users => parts.push(fill(texts.some_users, &[("count", &users.to_string())])),
     }
     if !figures.cache.0.is_empty() {
-        parts.push(fill(texts.cache_in, &[("format", &cache(figures))]));
+        parts.push(fill(texts.cache_in, &[("format", &figures.cache_word())]));
     }
     let (on_gpu, layers) = figures.gpu_layers;
     if layers > 0 && on_gpu >= layers && figures.expert_layers_in_ram == 0 {

@@ -180,6 +180,13 @@ pub(super) const AROUND: Norms = Norms {
     after_feed_forward: true,
 };
 
+/// Norms after mixer and network only.
+pub(super) const AFTER: Norms = Norms {
+    before_mixer: false,
+    before_feed_forward: false,
+    ..AROUND
+};
+
 /// Experts with the usual choices of groups and weights; the family adds the rest.
 pub(super) fn experts(config: &Config<'_>, num_experts: u64, width: u64) -> Result<Experts, Error> {
     let used = config.first_size(
@@ -191,19 +198,33 @@ pub(super) fn experts(config: &Config<'_>, num_experts: u64, width: u64) -> Resu
         ],
         Limit::Count,
     )?;
-    if used > num_experts {
-        return Err(config.inconsistent("num_experts_per_tok", "exceeds the number of experts"));
-    }
+    let chosen = chosen_of(config, ("num_experts_per_tok", used), num_experts)?;
     let scaling = config.number("routed_scaling_factor")?.unwrap_or(1.0);
     Ok(Experts {
-        num_experts,
-        num_experts_per_tok: used,
         moe_intermediate_size: width,
-        gated: true,
         n_group: config.size_or("n_group", Limit::Count, 1)?,
         topk_group: config.size_or("topk_group", Limit::Count, 1)?,
         norm_topk_prob: config.flag("norm_topk_prob", false)?,
         routed_scaling: (scaling - 1.0).abs() > f64::EPSILON,
+        ..chosen
+    })
+}
+
+/// Gated experts in one group, `used` of which serve each token; `field` is what says how many. Their width is not filled in.
+pub(super) fn chosen_of(
+    config: &Config<'_>,
+    (field, used): (&'static str, u64),
+    num_experts: u64,
+) -> Result<Experts, Error> {
+    if used > num_experts {
+        return Err(config.inconsistent(field, "exceeds the number of experts"));
+    }
+    Ok(Experts {
+        num_experts,
+        num_experts_per_tok: used,
+        gated: true,
+        n_group: 1,
+        topk_group: 1,
         ..Experts::default()
     })
 }

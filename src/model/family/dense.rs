@@ -173,12 +173,7 @@ pub(super) fn olmo(config: &Config<'_>) -> Result<Model, Error> {
     attention.o_bias = attention.qkv_bias;
     attention.qk_norm = QkNorm::Full;
     let window = base::window(config, &model)?;
-    let norms = Norms {
-        before_mixer: false,
-        before_feed_forward: false,
-        ..base::AROUND
-    };
-    let mut model = finish(config, model, attention, norms)?;
+    let mut model = finish(config, model, attention, base::AFTER)?;
     // Three windowed layers, then a full one: the default of transformers' Olmo3Config.
     let sliding = base::sliding_layers(config, model.layers.len(), 4)?;
     for (layer, sliding) in model.layers.iter_mut().zip(sliding) {
@@ -196,12 +191,7 @@ pub(super) fn exaone4(config: &Config<'_>) -> Result<Model, Error> {
     let (model, mut attention) = start(config, false)?;
     attention.qk_norm = QkNorm::PerHead;
     let window = base::window(config, &model)?;
-    let norms = Norms {
-        before_mixer: false,
-        before_feed_forward: false,
-        ..base::AROUND
-    };
-    let mut model = finish(config, model, attention, norms)?;
+    let mut model = finish(config, model, attention, base::AFTER)?;
     if window != Reach::Full {
         unrotated_unless_windowed(config, &mut model, window)?;
     }

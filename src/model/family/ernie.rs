@@ -60,18 +60,11 @@ pub(super) fn mixture(config: &Config<'_>) -> Result<Model, Error> {
 fn experts(config: &Config<'_>) -> Result<Experts, Error> {
     let number = config.size("moe_num_experts", Limit::Count)?;
     let used = config.size("moe_k", Limit::Count)?;
-    if used > number {
-        return Err(config.inconsistent("moe_k", "exceeds the number of experts"));
-    }
+    let chosen = base::chosen_of(config, ("moe_k", used), number)?;
     let width = config.size("moe_intermediate_size", Limit::Width)?;
     let shared = config.positive("moe_num_shared_experts", Limit::Count)?;
     Ok(Experts {
-        num_experts: number,
-        num_experts_per_tok: used,
         moe_intermediate_size: width,
-        gated: true,
-        n_group: 1,
-        topk_group: 1,
         norm_topk_prob: true,
         // Every checkpoint has it (`moe_statics` of transformers' Ernie4_5_MoeSparseMoeBlock); files may not.
         correction_bias: config.flag("moe_use_aux_free", true)?,
@@ -80,6 +73,6 @@ fn experts(config: &Config<'_>) -> Result<Experts, Error> {
             intermediate_size: width.saturating_mul(count),
             gate: false,
         }),
-        ..Experts::default()
+        ..chosen
     })
 }

@@ -34,24 +34,17 @@ pub(super) fn mixture(config: &Config<'_>) -> Result<Model, Error> {
     let width = same_in_all(config, "moe_intermediate_size", Limit::Width)?;
     let used = same_in_all(config, "moe_topk", Limit::Count)?;
     let number = config.size("num_experts", Limit::Count)?;
-    if used > number {
-        return Err(config.inconsistent("moe_topk", "exceeds the number of experts"));
-    }
+    let chosen = base::chosen_of(config, ("moe_topk", used), number)?;
     let count = same_in_all(config, "num_shared_expert", Limit::Count)?;
     let experts = Experts {
-        num_experts: number,
-        num_experts_per_tok: used,
         moe_intermediate_size: width,
-        gated: true,
-        n_group: 1,
-        topk_group: 1,
         norm_topk_prob: true,
         shared: Some(SharedExpert {
             count,
             intermediate_size: shared.saturating_mul(count),
             gate: false,
         }),
-        ..Experts::default()
+        ..chosen
     };
     let network = FeedForward::Experts(Box::new(experts));
     let norms = Norms::before(Norm::Rms);

@@ -105,7 +105,7 @@ pub(super) fn nearest(explorer: &mut Explorer<'_>, pin: &str) -> Option<Found> {
         }
         Role::Other => {
             let found = ladder.anything(explorer)?;
-            Some(if explorer.places_layers(pin) {
+            Some(if explorer.request.places_layers(pin) {
                 ladder.with_most_on_gpus(explorer, &found)
             } else {
                 found
